@@ -225,6 +225,19 @@ static struct element_rule element_rule_of(const struct atoll_task *task)
     return rule;
 }
 
+#define SUMS_SLACK 1e-9 /* of sums of squares that others add up in another order */
+
+struct atoll_norm_rule atoll_norm_rule_of(const struct atoll_tolerance *t, double expected2, double bound2)
+{
+    double limit2 = t->norm * t->norm * expected2;
+    struct atoll_norm_rule rule = {1, limit2};
+    if (!(t->norm > 0))
+        rule.error2_limit = HUGE_VAL;
+    else if (!(bound2 <= limit2 * (1 - SUMS_SLACK)))
+        rule.bound_ratio = limit2 > 0 && isfinite(bound2) ? sqrt(limit2 / bound2) * (1 - SUMS_SLACK) : 0;
+    return rule;
+}
+
 double atoll_check_unwritten_ratio(const struct atoll_tolerance *tolerance)
 {
     double angle = tolerance->cosine > 0 ? sqrt(2 * fmax(0, 1 - tolerance->cosine)) : 0;

@@ -34,6 +34,17 @@ int atoll_check_compare(const struct atoll_check *check, struct atoll_finding *r
 /* Whether the tolerance has a bound for each element (else only norm or cosine decide, never a fingerprint).
  */
 int atoll_check_has_element_bound(const struct atoll_tolerance *tolerance);
+/* What a fingerprint, which sees elements' bounds, holds an output against where the tolerance has a norm as well
+ * (docs/adr/0060).  Whatever keeps each element within bound_ratio of its bound keeps the norm: bound_ratio is 1 where the bounds
+ * themselves do, or there is no norm. */
+struct atoll_norm_rule {
+    double bound_ratio; /* 0 to 1 */
+    double
+        error2_limit; /* of the squares of what blocks' sums are off, which are the error's own in expectation */
+};
+/* expected2, bound2: sums of the squares of the expected values and of their bounds, of one output. */
+struct atoll_norm_rule atoll_norm_rule_of(const struct atoll_tolerance *tolerance, double expected2,
+                                          double bound2);
 /* Without such a bound: an element that holds what stood there before, and is off by more than this share of its own
  * or the output's root mean square size, was not written. */
 double atoll_check_unwritten_ratio(const struct atoll_tolerance *tolerance);

@@ -134,7 +134,7 @@ static void answers_add(struct atoll_answer_counts *sum, const struct atoll_answ
         sum->made[i] += more->made[i];
         sum->made_ns[i] += more->made_ns[i];
     }
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < ATOLL_LOOKING_COUNT; i++) {
         sum->looked[i] += more->looked[i];
         sum->looked_ns[i] += more->looked_ns[i];
     }

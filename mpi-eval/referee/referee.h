@@ -33,15 +33,23 @@ struct atoll_phases {
 
 const char *atoll_phase_name(enum atoll_phase phase);
 
-/* What the answers to the draws of a task cost so far, for measurements of ours; all zero where a backend keeps no such book. */
+/* How outputs are looked at: whole, against the reference's own values or kept ones, or by the fingerprint; what does not match
+ * that is looked at once more, whole. */
+enum atoll_looking {
+    ATOLL_LOOKING_REFERENCE,
+    ATOLL_LOOKING_VALUES,
+    ATOLL_LOOKING_PRINT,
+    ATOLL_LOOKING_COUNT
+};
+
+/* What the answers to the draws of a task cost so far, for measurements of ours.  A host's looks take no time in it. */
 struct atoll_answer_counts {
     unsigned long made
         [2]; /* before a sample or ahead: for the first time; again, since there was no room for it, or its process
                               was lost */
     double made_ns[2];
-    unsigned long
-        looked[3]; /* checks: by the reference itself, by whole values that were kept, by a fingerprint */
-    double looked_ns[3];
+    unsigned long looked[ATOLL_LOOKING_COUNT]; /* checks, by how */
+    double looked_ns[ATOLL_LOOKING_COUNT];
     double hand_over_ns; /* overwriting what the candidate before may have left */
 };
 

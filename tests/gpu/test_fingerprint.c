@@ -88,14 +88,16 @@ static struct atoll_cuda_fingerprint_finding make(size_t count, int has_scale)
     return f;
 }
 
-static struct atoll_cuda_fingerprint_finding match(size_t count, unsigned shift, uint64_t *ret_hash)
+/* With so much of each bound. */
+static struct atoll_cuda_fingerprint_finding match_at(size_t count, unsigned shift, double bound_ratio,
+                                                      uint64_t *ret_hash)
 {
     struct atoll_support_output o = output_of(count, 0, shift);
     struct atoll_cuda_fingerprint_finding f;
     atoll_command_batch_write(&b.batch, o.address, output, count * atoll_dtype_bytes(task->tensors[Y].dtype));
     atoll_command_batch_set(&b.batch, RESULT, 0, 16);
     atoll_command_batch_set(&b.batch, HASHES, 0, 16);
-    atoll_cuda_fingerprint_match(&b.batch, task, &o, SEALED, &key, 3, RESULT);
+    atoll_cuda_fingerprint_match(&b.batch, task, &o, SEALED, &key, 3, bound_ratio, RESULT);
     atoll_support_hash(&b.batch, o.address, count * atoll_dtype_bytes(task->tensors[Y].dtype), 77,
                        HASHES + 8);
     atoll_command_batch_read(&b.batch, RESULT, 64);
@@ -108,6 +110,11 @@ static struct atoll_cuda_fingerprint_finding match(size_t count, unsigned shift,
     else
         assert_int_equal(ret_hash[0], ret_hash[1]);
     return f;
+}
+
+static struct atoll_cuda_fingerprint_finding match(size_t count, unsigned shift, uint64_t *ret_hash)
+{
+    return match_at(count, shift, 1, ret_hash);
 }
 
 static const size_t counts[] = {1, 3, 127, 128, 129, 1023, 1024, 1025, 8 * 1024, LARGEST};
@@ -123,12 +130,12 @@ static void pairs_are_the_models(void **state)
         values_make(ATOLL_F32, count);
         size_t n = model_make(&task->tolerance, values, has_scale ? scales : NULL, count, words, 3, pairs);
         struct atoll_cuda_fingerprint_finding f = make(count, has_scale);
-        double expected2 = 0;
-        for (size_t i = 0; i < count; i++)
-            expected2 += values[i] * values[i];
+        double expected2, bound2;
+        model_squares(&task->tolerance, values, has_scale ? scales : NULL, count, &expected2, &bound2);
         assert_int_equal(f.pair_count, n);
         assert_int_equal(f.nonfinite_count, 0);
-        assert_true(fabs(f.expected2 - expected2) <= 1e-9 * expected2);
+        assert_true(fabs(f.expected2 - expected2) <= 1e-10 * expected2);
+        assert_true(fabs(f.bound2 - bound2) <= 1e-10 * bound2);
         atoll_command_batch_read(&b.batch, SEALED, n * 16);
         bench_run(&b);
         const unsigned char *sealed = bench_take(&b, n * 16);
@@ -160,7 +167,7 @@ static void right_outputs_match(void **state)
             struct atoll_cuda_fingerprint_finding made = make(counts[c], 1);
             for (unsigned shift = 0; shift < 16; shift += 8) {
                 struct atoll_cuda_fingerprint_finding f = match(counts[c], shift, hash);
-                if (!atoll_cuda_fingerprint_matches(&f, counts[c]) || f.hash != made.hash)
+                if (!atoll_cuda_fingerprint_matches(&f, counts[c], HUGE_VAL) || f.hash != made.hash)
                     fail_msg("%s, %zu elements, shift %u: %llu pairs of %llu are off",
                              atoll_dtype_name((enum atoll_dtype)t), counts[c], shift,
                              (unsigned long long)f.off_count, (unsigned long long)f.pair_count);
@@ -183,10 +190,12 @@ static void wrong_outputs_do_not(void **state)
             for (size_t i = first; i < until; i++)
                 atoll_dtype_store(types[t], output, i, kind == 3 ? 1e6 : 120 + (double)(i % 7));
             model_make(&task->tolerance, values, NULL, LARGEST, words, 3, pairs);
-            size_t off = model_match(pairs, types[t], output, LARGEST, words, 3);
+            double error2;
+            size_t off = model_match(pairs, types[t], output, LARGEST, words, 3, 1, &error2);
             struct atoll_cuda_fingerprint_finding f = match(LARGEST, 0, hash);
             assert_true(off > 0);
             assert_int_equal(f.off_count, off);
+            assert_true(f.error2 == error2 || fabs(f.error2 - error2) <= 1e-9 * error2);
         }
     values_make(ATOLL_F32, LARGEST);
     make(LARGEST, 0);
@@ -195,6 +204,27 @@ static void wrong_outputs_do_not(void **state)
     assert_true(match(LARGEST, 0, hash).off_count > 0);
     ((float *)output)[4321] = HUGE_VALF;
     assert_true(match(LARGEST, 0, hash).off_count > 0);
+}
+
+/* What is within its bound all over, and not within the share of it that a norm leaves. */
+static void a_norm_takes_from_the_bounds(void **state)
+{
+    static const double ratios[] = {1, 0.5, 0.1, 0};
+    uint64_t hash[2];
+    (void)state;
+    values_make(ATOLL_F32, LARGEST);
+    make(LARGEST, 0);
+    model_make(&task->tolerance, values, NULL, LARGEST, words, 3, pairs);
+    for (size_t i = 0; i < LARGEST; i++)
+        ((float *)output)[i] = (float)(values[i] + 0.3 * model_bound(&task->tolerance, values[i], 0));
+    for (size_t k = 0; k < sizeof(ratios) / sizeof(*ratios); k++) {
+        double error2;
+        size_t off = model_match(pairs, ATOLL_F32, output, LARGEST, words, 3, ratios[k], &error2);
+        struct atoll_cuda_fingerprint_finding f = match_at(LARGEST, 0, ratios[k], hash);
+        assert_int_equal(f.off_count, off);
+        assert_true(off > 0 || ratios[k] > 0.3);
+        assert_true(fabs(f.error2 - error2) <= 1e-9 * error2);
+    }
 }
 
 static void values_without_bound_are_told(void **state)
@@ -279,7 +309,7 @@ static void rate_put(const struct rate *r)
     if (r->what == MAKE)
         atoll_cuda_fingerprint_make(&b.batch, task, &o, print, &key, 1, RESULT);
     else if (r->what == MATCH)
-        atoll_cuda_fingerprint_match(&b.batch, task, &o, print, &key, 1, RESULT);
+        atoll_cuda_fingerprint_match(&b.batch, task, &o, print, &key, 1, 1, RESULT);
     else if (r->what == COMPARE)
         atoll_support_compare(&b.batch, task, &o, whole, &key, 1, RESULT);
     else
@@ -368,18 +398,20 @@ static void evaluate(const struct rig *g, const char *source, struct atoll_evalu
     cheats_built_fini(&built);
 }
 
-/* One comparison in full at the bench variant, the rest by fingerprint. */
-static void referee_goes_by_fingerprint(void **state)
+/* Within its bounds all over, and at the bench variant beyond a norm of half of them. */
+#define BEYOND_NORM PLAN "    y[i] = n > 5000 ? 2.0000016f * x[i] : 2.0f * x[i];\n}\n"
+
+/* One comparison in full at the bench variant, the rest by fingerprint; with a norm, which the bounds do not imply, none. */
+static void goes_by_fingerprint(int has_norm)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     struct atoll_setup setup = gpu_setup();
     struct rig g = {.task = atoll_task_load(ATOLL_SOURCE_DIR "/tests/fixtures/tasks/scale", &err)};
     struct atoll_evaluation e;
     char source[2048];
-    (void)state;
-    bench_close(&b);
-    b.worker = NULL; /* the device is the referee's */
-    setup.full_compares = 1;
+    setup.full_compares = has_norm ? 0 : 1;
+    if (g.task && has_norm)
+        g.task->tolerance.norm = 0.5 * g.task->tolerance.rtol;
     for (size_t i = 0; g.task && i < g.task->variant_count; i++)
         if (g.task->variants[i].kind == ATOLL_VARIANT_BENCH)
             g.task->variants[i].dims[0] = 1 << 20;
@@ -393,8 +425,15 @@ static void referee_goes_by_fingerprint(void **state)
     for (int i = 0; i < 3; i++) {
         evaluate(&g, PLAN "    y[i] = 2.0f * x[i];\n}\n", &e);
         assert_int_equal(e.verdict, ATOLL_V_CORRECT);
-        assert_true(e.fully_compared_count >= 4 + 1); /* two check variants */
+        assert_true(e.fully_compared_count >= 4 + setup.full_compares); /* two check variants */
         assert_true(e.draw_count >= 4 + 9 && e.fully_compared_count < e.draw_count);
+        assert_true(!has_norm || e.fully_compared_count == 4);
+        atoll_evaluation_fini(&e);
+    }
+    if (has_norm) {
+        evaluate(&g, BEYOND_NORM, &e);
+        assert_int_equal(e.verdict, ATOLL_V_WRONG);
+        assert_non_null(strstr(e.detail, "norm of the error"));
         atoll_evaluation_fini(&e);
     }
     for (int i = 0; i < 6; i++) {
@@ -409,16 +448,22 @@ static void referee_goes_by_fingerprint(void **state)
     atoll_task_destroy(g.task);
 }
 
+static void referee_goes_by_fingerprint(void **state)
+{
+    (void)state;
+    bench_close(&b);
+    b.worker = NULL; /* the device is the referee's */
+    goes_by_fingerprint(0);
+    goes_by_fingerprint(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_the_models),
-        cmocka_unit_test(right_outputs_match),
-        cmocka_unit_test(wrong_outputs_do_not),
-        cmocka_unit_test(values_without_bound_are_told),
-        cmocka_unit_test(damage_has_another_hash),
-        cmocka_unit_test(comparisons_hash_on_the_way),
-        cmocka_unit_test(rates),
+        cmocka_unit_test(pairs_are_the_models),          cmocka_unit_test(right_outputs_match),
+        cmocka_unit_test(wrong_outputs_do_not),          cmocka_unit_test(a_norm_takes_from_the_bounds),
+        cmocka_unit_test(values_without_bound_are_told), cmocka_unit_test(damage_has_another_hash),
+        cmocka_unit_test(comparisons_hash_on_the_way),   cmocka_unit_test(rates),
         cmocka_unit_test(referee_goes_by_fingerprint),
     };
     if (bench_open(&b, BYTES) != 0)

@@ -56,20 +56,35 @@ static inline size_t model_make(const struct atoll_tolerance *t, const double *v
     return blocks + samples;
 }
 
-/* How many pairs are off. */
+/* Sums of squares of the values and of their bounds. */
+static inline void model_squares(const struct atoll_tolerance *t, const double *values, const double *scale,
+                                 size_t count, double *ret_expected2, double *ret_bound2)
+{
+    *ret_expected2 = *ret_bound2 = 0;
+    for (size_t i = 0; i < count; i++) {
+        double bound = model_bound(t, values[i], scale ? scale[i] : 0);
+        *ret_expected2 += values[i] * values[i];
+        *ret_bound2 += bound * bound;
+    }
+}
+
+/* How many pairs are off by more than bound_ratio of their bounds; sum of squares of what blocks' sums are. */
 static inline size_t model_match(const struct model_pair *pairs, enum atoll_dtype dtype, const void *data,
-                                 size_t count, const atoll_u64 key[2], atoll_u64 salt)
+                                 size_t count, const atoll_u64 key[2], atoll_u64 salt, double bound_ratio,
+                                 double *ret_error2)
 {
     size_t blocks = (size_t)atoll_print_blocks(count), samples = (size_t)atoll_print_samples(count), off = 0;
+    *ret_error2 = 0;
     for (size_t b = 0; b < blocks; b++) {
         double sum = 0;
         for (size_t i = b * ATOLL_PRINT_BLOCK; i < count && i < (b + 1) * ATOLL_PRINT_BLOCK; i++)
             sum += model_weight(key, salt, i) * atoll_dtype_load(dtype, data, i);
-        off += !(fabs(sum - pairs[b].value) <= pairs[b].bound);
+        off += !(fabs(sum - pairs[b].value) <= bound_ratio * pairs[b].bound);
+        *ret_error2 += (sum - pairs[b].value) * (sum - pairs[b].value);
     }
     for (size_t i = 0; i < samples; i++) {
         double y = atoll_dtype_load(dtype, data, (size_t)atoll_print_place(key, salt, i, count));
-        off += !(fabs(y - pairs[blocks + i].value) <= pairs[blocks + i].bound);
+        off += !(fabs(y - pairs[blocks + i].value) <= bound_ratio * pairs[blocks + i].bound);
     }
     return off;
 }

@@ -284,8 +284,7 @@ static int answer(struct atoll_referee *r, struct atoll_case *known, const struc
     if (atoll_expected_cache_has(cache, known->number, input_set) ||
         !atoll_expected_cache_has_room(cache, known->task, input_set->variant))
         return 0;
-    struct atoll_expected *expected =
-        atoll_expected_cache_get(cache, known->oracle, known->task, known->number, input_set, 0, err);
+    struct atoll_expected *expected = atoll_cpu_expected(atoll_cpu_of(r), known, input_set, 0, err);
     atoll_expected_cache_release(cache, expected);
     atoll_oracle_settle(known->oracle); /* another task's sample may be next */
     return expected ? 1 : -1;
@@ -294,8 +293,7 @@ static int answer(struct atoll_referee *r, struct atoll_case *known, const struc
 static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                   int need_full, struct atoll_err *err)
 {
-    return atoll_expected_cache_get(atoll_cpu_of(r)->expected_cache, known->oracle, known->task,
-                                    known->number, input_set, need_full, err);
+    return atoll_cpu_expected(atoll_cpu_of(r), known, input_set, need_full, err);
 }
 
 static void release(struct atoll_referee *r, void *held)

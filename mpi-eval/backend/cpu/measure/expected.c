@@ -12,6 +12,7 @@ struct atoll_expected_cache {
     size_t input_limit_bytes, input_held_bytes; /* raw inputs */
     struct atoll_arrays spare;                  /* of what was dropped */
     uint64_t key, clock;
+    unsigned long asked;
     struct atoll_team *team; /* borrowed */
     struct atoll_expected **items;
     size_t count, capacity;
@@ -225,6 +226,7 @@ static struct atoll_expected *expected_ask(struct atoll_expected_cache *a, struc
                                            struct atoll_expected *known, int need_full, struct atoll_err *err)
 {
     size_t kept = 0;
+    a->asked++;
     if (input_set->series && !known && !task->torch) /* PyTorch answers into memory of its own */
         return expected_borrow(a, oracle, number, input_set, err);
     for (size_t i = 0; i < a->count; i++)
@@ -252,6 +254,11 @@ struct atoll_expected *atoll_expected_cache_get(struct atoll_expected_cache *cac
     found->users++;
     make_room(cache);
     return found;
+}
+
+unsigned long atoll_expected_cache_asked(const struct atoll_expected_cache *cache)
+{
+    return cache->asked;
 }
 
 int atoll_expected_cache_has(const struct atoll_expected_cache *cache, uint32_t task_number,

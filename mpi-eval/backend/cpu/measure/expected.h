@@ -8,10 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "core/task/task.h"
+#include "mpi-eval/referee/check.h"
 
 /* ---- fingerprints: what is kept of an expected tensor so that an output can be checked in one pass: secret-weighted
- * sums of blocks with the most they may be off, and sampled elements with their own tolerance (MEASUREMENT.md 2).  A right
- * output always matches; a wrong one that matches has no block whose weighted error exceeds its bound and none of the
+ * sums of blocks with the most they may be off, and sampled elements with their own tolerance (MEASUREMENT.md 2).  Where the tolerance has a
+ * norm, so much of each that the norm follows (docs/adr/0060).  A right output matches, but for one that only a norm's
+ * share of a bound calls off; a wrong one that matches has no block whose weighted error exceeds its bound and none of the
  * sampled elements wrong.  Lifetime: init by make / fini. ---- */
 
 #define ATOLL_FINGERPRINT_BLOCK   128
@@ -23,7 +25,8 @@ struct atoll_fingerprint {
     double *sums, *bounds;       /* per block */
     size_t *indices;             /* ascending */
     double *values, *tolerances; /* per sampled element */
-    int finite;                  /* 0: the reference has NaN or Inf, only a full comparison decides */
+    struct atoll_norm_rule norm;
+    int finite; /* 0: the reference has NaN or Inf, only a full comparison decides */
 };
 
 /* scale may be NULL.  key: secret.  team: borrowed, may be NULL. */
@@ -68,6 +71,8 @@ struct atoll_expected *atoll_expected_cache_get(struct atoll_expected_cache *cac
                                                 struct atoll_oracle *oracle, const struct atoll_task *task,
                                                 uint32_t task_number, const struct atoll_input_set *input_set,
                                                 int need_full, struct atoll_err *err);
+/* How often an oracle was asked so far. */
+unsigned long atoll_expected_cache_asked(const struct atoll_expected_cache *cache);
 /* Whether what is expected of an input set is known, in full or not. */
 int atoll_expected_cache_has(const struct atoll_expected_cache *cache, uint32_t task_number,
                              const struct atoll_input_set *input_set);

@@ -32,6 +32,7 @@ static double bound_of(const struct atoll_tolerance *t, double value, double sca
 /* Sums over one whole block. */
 struct block_sums {
     double value, bound, magnitude;
+    double expected2, bound2; /* of the elements, without weights */
 };
 
 ATOLL_WIDE_BODY double lanes_sum(const double *lane)
@@ -47,17 +48,20 @@ ATOLL_WIDE_BODY double lanes_sum(const double *lane)
 ATOLL_WIDE_BODY int expect_block_body(const double *w, const double *values, const double *scale,
                                       const struct atoll_tolerance *t, struct block_sums *ret)
 {
-    atoll_wide_f64 sum = {0}, bound = {0}, magnitude = {0}, zero = {0};
+    atoll_wide_f64 sum = {0}, bound = {0}, magnitude = {0}, zero = {0}, expected2 = {0}, bound2 = {0};
     for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES) {
         atoll_wide_f64 weight = *(const atoll_wide_f64 *)(w + i), r = *(const atoll_wide_f64 *)(values + i);
         atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(r);
-        atoll_wide_f64 product = weight * r;
+        atoll_wide_f64 product = weight * r, own = t->atol + t->rtol * LARGER(s, size);
         sum += product;
         magnitude += MAGNITUDE(product);
-        bound += MAGNITUDE(weight) * (t->atol + t->rtol * LARGER(s, size));
+        bound += MAGNITUDE(weight) * own;
+        expected2 += r * r;
+        bound2 += own * own;
     }
     *ret = (struct block_sums){lanes_sum((const double *)&sum), lanes_sum((const double *)&bound),
-                               lanes_sum((const double *)&magnitude)};
+                               lanes_sum((const double *)&magnitude), lanes_sum((const double *)&expected2),
+                               lanes_sum((const double *)&bound2)};
     return 0;
 }
 ATOLL_WIDE_FUNCTION(int, expect_block,
@@ -67,10 +71,15 @@ ATOLL_WIDE_FUNCTION(int, expect_block,
 
 #define BLOCKS_PER_PIECE ((size_t)256)
 
+struct squares {
+    double expected2, bound2;
+};
+
 struct filling {
     struct atoll_fingerprint *print;
     const struct atoll_tolerance *tolerance;
     const double *values, *scale;
+    struct squares *squares; /* per block */
     atomic_int finite;
     double weights[2 * BLOCK];
 };
@@ -87,19 +96,34 @@ static void blocks_fill(void *context, size_t begin_block, size_t end_block)
         if (p->count - begin >= BLOCK) {
             expect_block(w, f->values + begin, from, f->tolerance, &s);
         } else {
-            s = (struct block_sums){0, 0, 0};
+            s = (struct block_sums){0};
             for (size_t i = 0; i < p->count - begin; i++) {
                 double value = f->values[begin + i];
+                double own = bound_of(f->tolerance, value, from ? from[i] : 0.0);
                 s.value += w[i] * value;
-                s.bound += fabs(w[i]) * bound_of(f->tolerance, value, from ? from[i] : 0.0);
+                s.bound += fabs(w[i]) * own;
                 s.magnitude += fabs(w[i] * value);
+                s.expected2 += value * value;
+                s.bound2 += own * own;
             }
         }
+        f->squares[b] = (struct squares){s.expected2, s.bound2};
         p->sums[b] = s.value;
         p->bounds[b] = s.bound + 1e-13 * s.magnitude;
         if (!isfinite(s.value) || !isfinite(p->bounds[b]))
             atomic_store_explicit(&f->finite, 0, memory_order_relaxed);
     }
+}
+
+/* In the order of the blocks: the same with any number of threads. */
+static struct atoll_norm_rule norm_of(const struct filling *f)
+{
+    struct squares sum = {0, 0};
+    for (size_t b = 0; b < f->print->block_count; b++) {
+        sum.expected2 += f->squares[b].expected2;
+        sum.bound2 += f->squares[b].bound2;
+    }
+    return atoll_norm_rule_of(f->tolerance, sum.expected2, sum.bound2);
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -121,13 +145,17 @@ int atoll_fingerprint_make(struct atoll_fingerprint *ret_print, struct atoll_tea
     p.indices = calloc(p.sample_count + 1, sizeof(*p.indices));
     p.values = calloc(p.sample_count + 1, sizeof(*p.values));
     p.tolerances = calloc(p.sample_count + 1, sizeof(*p.tolerances));
-    if (!p.sums || !p.bounds || !p.indices || !p.values || !p.tolerances) {
+    f.squares = calloc(p.block_count + 1, sizeof(*f.squares));
+    if (!p.sums || !p.bounds || !p.indices || !p.values || !p.tolerances || !f.squares) {
+        free(f.squares);
         atoll_fingerprint_fini(&p);
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the fingerprint of %zu elements", count);
     }
     weights_of(key, f.weights);
     atoll_team_run(team, p.block_count, BLOCKS_PER_PIECE, blocks_fill, &f);
     p.finite = atomic_load_explicit(&f.finite, memory_order_relaxed);
+    p.norm = norm_of(&f);
+    free(f.squares);
     for (size_t i = 0; i < p.sample_count; i++)
         p.indices[i] = p.sample_count == p.count
                            ? i
@@ -189,6 +217,7 @@ struct matching {
     const struct atoll_fingerprint *print;
     enum atoll_dtype dtype;
     const char *data;
+    double *squares; /* per block, of what its sum is off */
     atomic_int right;
     double weights[2 * BLOCK];
 };
@@ -200,12 +229,23 @@ static void blocks_match(void *context, size_t begin_block, size_t end_block)
     size_t bytes = atoll_dtype_bytes(m->dtype);
     for (size_t b = begin_block; b < end_block; b++) {
         size_t begin = b * BLOCK, n = p->count - begin < BLOCK ? p->count - begin : BLOCK;
-        double sum = weigh(block_weights(m->weights, p->key, b), m->dtype, m->data + begin * bytes, n);
-        if (!(fabs(sum - p->sums[b]) <= p->bounds[b])) {
+        double sum = weigh(block_weights(m->weights, p->key, b), m->dtype, m->data + begin * bytes, n),
+               off = sum - p->sums[b];
+        if (!(fabs(off) <= p->norm.bound_ratio * p->bounds[b])) {
             atomic_store_explicit(&m->right, 0, memory_order_relaxed);
             return;
         }
+        if (m->squares)
+            m->squares[b] = off * off;
     }
+}
+
+static int norm_matches(const struct matching *m)
+{
+    double error2 = 0;
+    for (size_t b = 0; m->squares && b < m->print->block_count; b++)
+        error2 += m->squares[b];
+    return error2 <= m->print->norm.error2_limit;
 }
 
 int atoll_fingerprint_match(const struct atoll_fingerprint *print, struct atoll_team *team,
@@ -216,10 +256,14 @@ int atoll_fingerprint_match(const struct atoll_fingerprint *print, struct atoll_
         return 0;
     for (size_t i = 0; i < print->sample_count; i++) {
         double y = atoll_dtype_load(dtype, data, print->indices[i]);
-        if (!(fabs(y - print->values[i]) <= print->tolerances[i]))
+        if (!(fabs(y - print->values[i]) <= print->norm.bound_ratio * print->tolerances[i]))
             return 0;
     }
+    if (!isinf(print->norm.error2_limit) && !(m.squares = calloc(print->block_count + 1, sizeof(*m.squares))))
+        return 0;
     weights_of(print->key, m.weights);
     atoll_team_run(team, print->block_count, BLOCKS_PER_PIECE, blocks_match, &m);
-    return atomic_load_explicit(&m.right, memory_order_relaxed);
+    int is_right = atomic_load_explicit(&m.right, memory_order_relaxed) && norm_matches(&m);
+    free(m.squares);
+    return is_right;
 }

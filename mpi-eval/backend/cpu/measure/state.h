@@ -46,6 +46,11 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
                      struct atoll_loaded_candidate *candidate, const struct atoll_trial_order *order,
                      struct atoll_trial *ret_trial);
 
+/* atoll_expected_cache_get, with questions to the reference booked in the case's answers. */
+struct atoll_expected *atoll_cpu_expected(struct atoll_cpu *cpu, struct atoll_case *known,
+                                          const struct atoll_input_set *input_set, int need_full,
+                                          struct atoll_err *err);
+
 /* Checks one set of outputs against what is expected; data: by tensor number, NULL where there is none; fills may be
  * NULL. 1 right, 0 wrong (detail filled), -1 err.  Used by trials and by the admission battery's fake
  * outputs. */

@@ -49,7 +49,7 @@ ATOLL_INLINE unsigned chunk_block()
 struct print_seen {
     unsigned off, nonfinite;
     atoll_u64 hash, output_hash;
-    double expected2;
+    double expected2, bound2, error2;
 };
 
 ATOLL_INLINE void pair_hash(print_seen &s, const atoll_pair &stream, atoll_u64 value, atoll_u64 bound)
@@ -66,14 +66,16 @@ ATOLL_INLINE void pair_put(print_seen &s, const atoll_print_launch &p, atoll_u64
     ((ulonglong2 *)p.print)[index] = make_ulonglong2(x ^ stream.x, y ^ stream.y);
 }
 
-/* NaN is off, on either side. */
-ATOLL_INLINE void pair_match(print_seen &s, const atoll_print_launch &p, atoll_u64 index, double got)
+/* NaN is off, on either side.  Returns by how much it is. */
+ATOLL_INLINE double pair_match(print_seen &s, const atoll_print_launch &p, atoll_u64 index, double got)
 {
     ulonglong2 sealed = ((const ulonglong2 *)p.print)[index];
     atoll_pair stream = atoll_print_word(p.key, p.salt, ATOLL_PRINT_PAIRS, index);
     atoll_u64 x = sealed.x ^ stream.x, y = sealed.y ^ stream.y;
     pair_hash(s, stream, x, y);
-    s.off += !(fabs(got - atoll_double_of(x)) <= atoll_double_of(y));
+    double off = fabs(got - atoll_double_of(x));
+    s.off += !(off <= p.bound_ratio * atoll_double_of(y));
+    return off;
 }
 
 /* One thread of a block at a time; all of a warp must come here before. */
@@ -112,10 +114,11 @@ ATOLL_INLINE void chunk_expect(print_seen &s, const atoll_print_launch &p, const
 #pragma unroll
         for (unsigned k = 0; k < ATOLL_PRINT_GROUP; k++)
             if (first + k < p.count) {
-                double r = expected[first + k], product = w.group[k] * r;
+                double r = expected[first + k], product = w.group[k] * r, own = print_bound(p, first + k, r);
                 sum += product;
-                bound += fabs(w.group[k]) * print_bound(p, first + k, r) + ATOLL_PRINT_SLACK * fabs(product);
+                bound += fabs(w.group[k]) * own + ATOLL_PRINT_SLACK * fabs(product);
                 s.expected2 += r * r;
+                s.bound2 += own * own;
             }
         sums[j] = signs >> j & 1 ? -sum : sum;
         bounds[j] = bound;
@@ -149,10 +152,11 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 2) atoll_print_make_kernel(const __g
     }
     atoll_print_area *area = (atoll_print_area *)p.result;
     atoll_u64 nonfinite = block_sum((atoll_u64)s.nonfinite);
-    double expected2 = block_sum(s.expected2);
+    double expected2 = block_sum(s.expected2), bound2 = block_sum(s.bound2);
     if (threadIdx.x == 0) {
         atomicAdd(&area->nonfinite_count, nonfinite);
         atomicAdd(&area->expected2, expected2);
+        atomicAdd(&area->bound2, bound2);
     }
     print_end(s, p);
 }
@@ -259,8 +263,10 @@ template <int size> static __device__ __forceinline__ void blocks_match(print_se
             sum = lane / ATOLL_PRINT_CHUNK == turn ? chunk : sum;
         }
         atoll_u64 b = first + lane / ATOLL_PRINT_CHUNK * ATOLL_PRINT_CHUNK + chunk_block();
-        if (b < blocks)
-            pair_match(s, p, b, sum);
+        if (b < blocks) {
+            double off = pair_match(s, p, b, sum);
+            s.error2 += off * off;
+        }
     }
 }
 
@@ -280,5 +286,9 @@ ATOLL_KERNEL __launch_bounds__(ATOLL_BLOCK, 2) atoll_print_match_kernel(const __
         blocks_match<32>(s, p, w);
     else
         blocks_match<16>(s, p, w);
+    atoll_print_area *area = (atoll_print_area *)p.result;
+    double error2 = block_sum(s.error2);
+    if (threadIdx.x == 0)
+        atomicAdd(&area->error2, error2);
     print_end(s, p);
 }

@@ -99,6 +99,7 @@ struct atoll_print_launch {
     atoll_u64 output_hash, output_key;
     atoll_u64 key[2], salt;
     double atol, rtol;
+    double bound_ratio; /* matching: of each bound so much counts */
     int dtype;
 };
 
@@ -121,7 +122,9 @@ struct atoll_print_area {
     atoll_u64 off_count;       /* matching: sums and samples that are not within their bound */
     atoll_u64 nonfinite_count; /* making: pairs that can say nothing */
     atoll_u64 pair_count, hash;
-    double expected2; /* making */
+    double expected2; /* making: sums of squares of the values, */
+    double bound2;    /* and of the elements' bounds */
+    double error2;    /* matching: of what the blocks' sums are off */
 };
 
 /* An element that two references put (agreement.cu). */

@@ -108,8 +108,11 @@ static void parts_learn(struct atoll_cuda_trial_state *s, unsigned parts)
     if (parts & ATOLL_SAMPLE_VALUES)
         atoll_cuda_answer_hashes(s, ATOLL_EXPECTED_SEALED);
     for (size_t i = 0; parts & ATOLL_SAMPLE_PRINT && i < s->known->task->tensor_count; i++) {
-        s->sealed->print.hash[i] = s->results.prints[i].hash;
-        if (s->results.prints[i].nonfinite_count)
+        const struct atoll_cuda_fingerprint_finding *made = &s->results.prints[i];
+        s->sealed->print.hash[i] = made->hash;
+        s->sealed->print.norm[i] =
+            atoll_norm_rule_of(&s->known->task->tolerance, made->expected2, made->bound2);
+        if (made->nonfinite_count)
             o->has_nonfinite[s->order->input_set->variant] = 1;
     }
     if (o->has_nonfinite[s->order->input_set->variant])

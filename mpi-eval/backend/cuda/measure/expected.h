@@ -5,6 +5,7 @@
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_EXPECTED_H
 
 #include "mpi-eval/backend/cuda/measure/support.h"
+#include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/input_set.h"
 
 enum atoll_expected_kind { ATOLL_EXPECTED_UNKNOWN, ATOLL_EXPECTED_SEALED, ATOLL_EXPECTED_PLAIN };
@@ -15,6 +16,7 @@ struct atoll_sealed_print {
     uint64_t array_offset[ATOLL_TASK_TENSOR_LIMIT]; /* of each output's within it */
     uint64_t hash[ATOLL_TASK_TENSOR_LIMIT];         /* of what was sealed there */
     struct atoll_support_key key;
+    struct atoll_norm_rule norm[ATOLL_TASK_TENSOR_LIMIT]; /* of each output */
 };
 
 struct atoll_sealed_group;

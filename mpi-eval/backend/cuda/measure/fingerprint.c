@@ -7,7 +7,7 @@
 
 int atoll_cuda_fingerprint_decides(const struct atoll_tolerance *t)
 {
-    return atoll_check_has_element_bound(t) && !(t->norm > 0) && !(t->cosine > 0) && !(t->wrong_share > 0);
+    return atoll_check_has_element_bound(t) && !(t->cosine > 0) && !(t->wrong_share > 0);
 }
 
 static uint64_t pairs_of(uint64_t count)
@@ -55,10 +55,12 @@ void atoll_cuda_fingerprint_make(struct atoll_command_batch *batch, const struct
 
 void atoll_cuda_fingerprint_match(struct atoll_command_batch *batch, const struct atoll_task *task,
                                   const struct atoll_support_output *output, uint64_t print,
-                                  const struct atoll_support_key *key, uint64_t salt, uint64_t result)
+                                  const struct atoll_support_key *key, uint64_t salt, double bound_ratio,
+                                  uint64_t result)
 {
     struct atoll_print_launch p = launch_of(task, output, print, key, salt, result);
     p.address = output->address;
+    p.bound_ratio = bound_ratio;
     p.output_hash = atoll_support_hashes_along(task, output) ? output->hash : 0;
     p.output_key = output->hash_key;
     launch_add(batch, ATOLL_KERNEL_print_match, &p);
@@ -73,10 +75,13 @@ void atoll_cuda_fingerprint_read(const void *bytes, struct atoll_cuda_fingerprin
                                                    .nonfinite_count = a.nonfinite_count,
                                                    .pair_count = a.pair_count,
                                                    .hash = a.hash,
-                                                   .expected2 = a.expected2};
+                                                   .expected2 = a.expected2,
+                                                   .bound2 = a.bound2,
+                                                   .error2 = a.error2};
 }
 
-int atoll_cuda_fingerprint_matches(const struct atoll_cuda_fingerprint_finding *f, uint64_t count)
+int atoll_cuda_fingerprint_matches(const struct atoll_cuda_fingerprint_finding *f, uint64_t count,
+                                   double error2_limit)
 {
-    return f->off_count == 0 && f->pair_count == pairs_of(count);
+    return f->off_count == 0 && f->pair_count == pairs_of(count) && f->error2 <= error2_limit;
 }

@@ -30,9 +30,6 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct 
  * answers that take more than `most` together find no room beside those of others, and are not counted. */
 uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes, uint64_t most);
 
-/* Whole, against the reference's own values or the sealed ones, or by the fingerprint; what does not match that is looked at
- * once more, whole. */
-enum atoll_looking { ATOLL_LOOKING_REFERENCE, ATOLL_LOOKING_VALUES, ATOLL_LOOKING_PRINT };
 enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *sealed, enum atoll_comparing comparing);
 
 #endif

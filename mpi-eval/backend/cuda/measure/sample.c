@@ -525,7 +525,7 @@ void atoll_cuda_sample_check_print(struct atoll_cuda_sample *s, struct atoll_com
             continue;
         struct atoll_support_output o = output_left(s, i);
         atoll_cuda_fingerprint_match(batch, s->task, &o, print_address(s, seal, i), &seal->print.key, i,
-                                     print_result(s, i));
+                                     seal->print.norm[i].bound_ratio, print_result(s, i));
     }
     results_fetch(s, batch);
 }

@@ -178,7 +178,8 @@ static int prints_match(const struct atoll_cuda_trial_state *s)
 {
     for (size_t i = 0; i < s->known->task->tensor_count; i++)
         if (atoll_cuda_is_output(s->known->task, i) &&
-            !atoll_cuda_fingerprint_matches(&s->results.prints[i], s->stage.sample.plain.counts[i]))
+            !atoll_cuda_fingerprint_matches(&s->results.prints[i], s->stage.sample.plain.counts[i],
+                                            s->sealed->print.norm[i].error2_limit))
             return 0;
     return 1;
 }

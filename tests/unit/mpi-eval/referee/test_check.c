@@ -321,10 +321,132 @@ static void test_fingerprint(void **state)
     atoll_fingerprint_fini(&p);
 }
 
+static void test_norm_rule(void **state)
+{
+    static const struct {
+        double norm, expected2, bound2, ratio, limit;
+    } rows[] = {
+        {0, 4, 100, 1, HUGE_VAL},
+        {0.5, 100, 24.9, 1, 25},
+        {0.5, 100, 100, 0.5, 25},
+        {0.5, 0, 1, 0, 0},
+        {0.5, 0, 0, 1, 0},
+        {0.5, NAN, 1, 0, NAN},
+        {0.5, HUGE_VAL, NAN, 0, HUGE_VAL},
+        {0.5, 1, HUGE_VAL, 0, 0.25},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_tolerance t = {.rtol = 1, .norm = rows[i].norm};
+        struct atoll_norm_rule rule = atoll_norm_rule_of(&t, rows[i].expected2, rows[i].bound2);
+        if (!(fabs(rule.bound_ratio - rows[i].ratio) < 1e-8) || rule.bound_ratio > rows[i].ratio ||
+            !(rule.error2_limit == rows[i].limit || (isnan(rule.error2_limit) && isnan(rows[i].limit))))
+            fail_msg("row %zu: %.17g, %.17g", i, rule.bound_ratio, rule.error2_limit);
+    }
+}
+
+/* What the comparison calls wrong for its norm, each element being within its bound, no fingerprint lets pass: constant errors,
+ * those of random sizes and directions, and zeros where the values are small. */
+static void test_norm_by_fingerprint(void **state)
+{
+    static const struct {
+        double atol, size, low, high; /* error: between low and high of its bound */
+    } rows[] = {{1e-3, 1, 0.98, 0.98}, {1e-3, 1, -0.98, 0.98}, {1e-1, 1e-4, 0.5, 0.9}, {0, 1, 0.3, 0.9}};
+    static double values[COUNT];
+    struct atoll_tolerance saved = task->tolerance;
+    unsigned wrong = 0, right = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        for (double norm = 1e-5; norm < 1; norm *= 1.25) {
+            struct atoll_fingerprint p;
+            struct atoll_finding f;
+            double error2 = 0;
+            task->tolerance = (struct atoll_tolerance){.rtol = 1e-3, .atol = rows[i].atol, .norm = norm};
+            for (size_t k = 0; k < COUNT; k++) {
+                double share =
+                    rows[i].low + (rows[i].high - rows[i].low) * atoll_random_unit(atoll_random_at(8, k));
+                values[k] = rows[i].size * expected[k];
+                output[k] = (float)(values[k] + share * (rows[i].atol + 1e-3 * fabs(values[k])));
+                error2 += (output[k] - values[k]) * (output[k] - values[k]);
+            }
+            struct atoll_check check = {
+                .task = task, .variant = variant, .tensor = TENSOR, .data = output, .values = values};
+            assert_int_equal(atoll_check_compare(&check, &f, NULL), 0);
+            assert_int_equal(f.wrong_count, 0);
+            assert_int_equal(atoll_fingerprint_make(&p, NULL, &task->tolerance, values, NULL, COUNT, 5, NULL),
+                             0);
+            int match = atoll_fingerprint_match(&p, NULL, ATOLL_F32, output);
+            if (f.wrong && match)
+                fail_msg("row %zu, norm %g: %s, and its fingerprint matches", i, norm, f.detail);
+            if (p.norm.bound_ratio == 1 && 4 * error2 < p.norm.error2_limit && !match)
+                fail_msg("row %zu, norm %g: the bounds imply it, and the fingerprint does not match", i,
+                         norm);
+            wrong += f.wrong != 0;
+            right += match != 0;
+            atoll_fingerprint_fini(&p);
+        }
+    assert_true(wrong > 20 && right > 20);
+    task->tolerance = saved;
+}
+
+/* So much of the bounds counts, of samples and of blocks each. */
+static void test_share_of_bounds(void **state)
+{
+    (void)state;
+    for (int by_samples = 0; by_samples < 2; by_samples++)
+        for (int is_less = 0; is_less < 2; is_less++) {
+            struct atoll_fingerprint p;
+            copy_right(0, COUNT);
+            assert_int_equal(
+                atoll_fingerprint_make(&p, NULL, &task->tolerance, expected, NULL, COUNT, 3, NULL), 0);
+            assert_true(p.norm.bound_ratio == 1 && isinf(p.norm.error2_limit));
+            *(by_samples ? &p.block_count : &p.sample_count) = 0;
+            size_t at = by_samples ? p.indices[7] : 5;
+            output[at] = (float)(expected[at] + 0.5 * (by_samples ? p.tolerances[7] : p.bounds[0]));
+            p.norm.bound_ratio = is_less ? 0.2 : 1;
+            assert_int_equal(atoll_fingerprint_match(&p, NULL, ATOLL_F32, output), !is_less);
+            atoll_fingerprint_fini(&p);
+        }
+}
+
+/* One element of each block off by thirty times its bound, and none of those that are looked at by themselves. */
+static void test_norm_of_few(void **state)
+{
+    enum { MANY = 64 * ATOLL_FINGERPRINT_BLOCK };
+    static double values[MANY];
+    static float got[MANY];
+    struct atoll_tolerance t = {.rtol = 1e-3};
+    (void)state;
+    for (int has_norm = 0; has_norm < 2; has_norm++) {
+        struct atoll_fingerprint p;
+        for (size_t k = 0; k < MANY; k++)
+            got[k] = (float)(values[k] = 1 + atoll_random_unit(atoll_random_at(4, k)));
+        t.norm = has_norm ? 1.01e-3 : 0;
+        assert_int_equal(atoll_fingerprint_make(&p, NULL, &t, values, NULL, MANY, 6, NULL), 0);
+        assert_true(p.norm.bound_ratio == 1);
+        for (size_t b = 0, next = 0; b < p.block_count; b++) {
+            size_t at = b * ATOLL_FINGERPRINT_BLOCK;
+            while (next < p.sample_count && p.indices[next] < at)
+                next++;
+            for (; next < p.sample_count && p.indices[next] <= at; next++)
+                at += p.indices[next] == at;
+            got[at] = (float)(values[at] * (1 + 30e-3));
+        }
+        assert_int_equal(atoll_fingerprint_match(&p, NULL, ATOLL_F32, got), !has_norm);
+        atoll_fingerprint_fini(&p);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_causes), cmocka_unit_test(test_tolerance), cmocka_unit_test(test_wrong_share),
-        cmocka_unit_test(test_unwritten_without_element_bound), cmocka_unit_test(test_fingerprint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_causes),
+                                       cmocka_unit_test(test_tolerance),
+                                       cmocka_unit_test(test_wrong_share),
+                                       cmocka_unit_test(test_unwritten_without_element_bound),
+                                       cmocka_unit_test(test_fingerprint),
+                                       cmocka_unit_test(test_norm_rule),
+                                       cmocka_unit_test(test_norm_by_fingerprint),
+                                       cmocka_unit_test(test_norm_of_few),
+                                       cmocka_unit_test(test_share_of_bounds)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

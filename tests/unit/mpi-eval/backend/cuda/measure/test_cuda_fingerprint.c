@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mpi-eval/backend/cuda/measure/fingerprint.h"
+#include "mpi-eval/referee/check.h"
 #include "tests/support/fingerprint_model.h"
 
 enum { COUNT = 20 * 1024 + 37, Y = 2, PAIRS = COUNT / ATOLL_PRINT_BLOCK + 1 + ATOLL_PRINT_SAMPLES };
@@ -30,8 +31,9 @@ static int set_up(void **state)
 
 static size_t off_under(const atoll_u64 key[2])
 {
+    double error2;
     model_make(&tolerance, values, scale, COUNT, key, Y, pairs);
-    return model_match(pairs, ATOLL_F32, output, COUNT, key, Y);
+    return model_match(pairs, ATOLL_F32, output, COUNT, key, Y, 1, &error2);
 }
 
 static void test_right_outputs_match(void **state)
@@ -81,6 +83,72 @@ static void test_errors_do_not_cancel(void **state)
     for (size_t i = 0; i < ATOLL_PRINT_BLOCK; i++)
         sum += model_weight(keys[1], Y, block + i) * output[block + i];
     assert_true(fabs(sum - pairs[b].value) <= pairs[b].bound); /* who knows the key gets past the sum */
+}
+
+/* Whether an output is let pass under a tolerance that has a norm as well. */
+static int passes(double norm, const atoll_u64 key[2])
+{
+    struct atoll_tolerance t = tolerance;
+    double expected2, bound2, error2;
+    t.norm = norm;
+    model_make(&t, values, scale, COUNT, key, Y, pairs);
+    model_squares(&t, values, scale, COUNT, &expected2, &bound2);
+    struct atoll_norm_rule rule = atoll_norm_rule_of(&t, expected2, bound2);
+    struct atoll_cuda_fingerprint_finding f = {.pair_count = PAIRS};
+    f.off_count = model_match(pairs, ATOLL_F32, output, COUNT, key, Y, rule.bound_ratio, &error2);
+    f.error2 = error2;
+    return atoll_cuda_fingerprint_matches(&f, COUNT, rule.error2_limit);
+}
+
+/* Norms of the error over that of the bounds: 1.2 the bounds imply the norm, 0.1 they are far from it. */
+static double norm_of_bounds(double times)
+{
+    double expected2, bound2;
+    model_squares(&tolerance, values, scale, COUNT, &expected2, &bound2);
+    return times * sqrt(bound2 / expected2);
+}
+
+/* Each element within its bound, and the whole beyond the norm: nothing that a sum or a sample without the norm's share shows. */
+static void test_bounds_do_not_hide_a_norm(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        assert_true(passes(norm_of_bounds(1.2), keys[k]));
+        assert_true(passes(0, keys[k]));
+        assert_false(passes(norm_of_bounds(0.1), keys[k]));
+    }
+    for (size_t i = 0; i < COUNT; i++) /* what honest kernels are off by */
+        output[i] = (float)values[i];
+    assert_true(passes(norm_of_bounds(0.1), keys[0]));
+    for (size_t i = 0; i < COUNT; i++)
+        output[i] = (float)(values[i] * (1 + 0.3e-2));
+    assert_true(passes(norm_of_bounds(1.2), keys[0]));
+    assert_false(passes(norm_of_bounds(0.1), keys[0]));
+}
+
+static int is_sampled(const atoll_u64 key[2], size_t at)
+{
+    size_t i = 0;
+    while (i < ATOLL_PRINT_SAMPLES && atoll_print_place(key, Y, i, COUNT) != at)
+        i++;
+    return i < ATOLL_PRINT_SAMPLES;
+}
+
+/* One element of each block off by fifty times its bound, and none of those that are looked at by themselves: no sum shows it, all
+ * of them do. */
+static void test_sums_show_a_norm(void **state)
+{
+    (void)state;
+    memcpy(output, right, sizeof(output));
+    for (size_t b = 0; b < COUNT / ATOLL_PRINT_BLOCK; b++) {
+        size_t at = b * ATOLL_PRINT_BLOCK;
+        while (is_sampled(keys[0], at))
+            at++;
+        output[at] = (float)(values[at] + 50 * model_bound(&tolerance, values[at], scale[at]));
+    }
+    assert_int_equal(off_under(keys[0]), 0);
+    assert_true(passes(0, keys[0]));
+    assert_false(passes(norm_of_bounds(1.2), keys[0]));
 }
 
 static int is_half(size_t count, size_t of)
@@ -146,7 +214,8 @@ static void test_decides(void **state)
                 {{.atol = 1e-3}, 1},
                 {{.rtol = 0}, 1},
                 {{.norm = 0.1}, 0},
-                {{.rtol = 1e-3, .norm = 0.1}, 0},
+                {{.rtol = 1e-3, .norm = 0.1}, 1},
+                {{.rtol = 1e-3, .norm = 0.1, .cosine = 0.99}, 0},
                 {{.cosine = 0.99}, 0},
                 {{.rtol = 1e-3, .cosine = 0.99}, 0},
                 {{.rtol = 1e-3, .wrong_share = 0.01}, 0}};
@@ -196,7 +265,7 @@ static void test_launches(void **state)
             if (makes)
                 atoll_cuda_fingerprint_make(&batch, &task, &o, 32768, &key, 3, 128);
             else
-                atoll_cuda_fingerprint_match(&batch, &task, &o, 32768, &key, 3, 128);
+                atoll_cuda_fingerprint_match(&batch, &task, &o, 32768, &key, 3, 0.25, 128);
             struct atoll_device_command_launch launch = launch_only(&batch);
             assert_int_equal(launch.function, makes ? ATOLL_KERNEL_print_make : ATOLL_KERNEL_print_match);
             assert_int_equal(launch.grid[0], rows[i].blocks);
@@ -205,6 +274,7 @@ static void test_launches(void **state)
             assert_true(p.count == rows[i].count && p.print == 32768 && p.result == 128 && p.salt == 3);
             assert_true(p.key[0] == 11 && p.key[1] == 12 && p.rtol == 1e-2 && p.atol == 1e-6);
             assert_int_equal(p.dtype, ATOLL_BF16);
+            assert_true(p.bound_ratio == (makes ? 0 : 0.25));
             assert_true(makes ? p.expected == 8192 && p.scale == 16384 && !p.address && !p.output_hash
                               : !p.expected && !p.scale && p.address == 4096 && p.output_hash == 64 &&
                                     p.output_key == 99);
@@ -215,19 +285,26 @@ static void test_launches(void **state)
 static void test_read(void **state)
 {
     unsigned char bytes[ATOLL_CUDA_FINGERPRINT_FINDING_BYTES] = {0};
-    struct atoll_print_area area = {
-        .off_count = 1, .nonfinite_count = 2, .pair_count = 3, .hash = 4, .expected2 = 5};
+    struct atoll_print_area area = {.off_count = 1,
+                                    .nonfinite_count = 2,
+                                    .pair_count = 3,
+                                    .hash = 4,
+                                    .expected2 = 5,
+                                    .bound2 = 6,
+                                    .error2 = 7};
     struct atoll_cuda_fingerprint_finding f;
     (void)state;
     memcpy(bytes, &area, sizeof(area));
     atoll_cuda_fingerprint_read(bytes, &f);
     assert_true(f.off_count == 1 && f.nonfinite_count == 2 && f.pair_count == 3 && f.hash == 4 &&
-                f.expected2 == 5);
-    f = (struct atoll_cuda_fingerprint_finding){.pair_count = 129};
-    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128), 1);
-    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 129), 0);
+                f.expected2 == 5 && f.bound2 == 6 && f.error2 == 7);
+    f = (struct atoll_cuda_fingerprint_finding){.pair_count = 129, .error2 = 7};
+    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128, HUGE_VAL), 1);
+    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128, 7), 1);
+    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128, 6.9), 0);
+    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 129, HUGE_VAL), 0);
     f.off_count = 1;
-    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128), 0);
+    assert_int_equal(atoll_cuda_fingerprint_matches(&f, 128, HUGE_VAL), 0);
 }
 
 int main(void)
@@ -236,6 +313,8 @@ int main(void)
         cmocka_unit_test_setup(test_right_outputs_match, set_up),
         cmocka_unit_test_setup(test_wrong_outputs_do_not, set_up),
         cmocka_unit_test_setup(test_errors_do_not_cancel, set_up),
+        cmocka_unit_test_setup(test_bounds_do_not_hide_a_norm, set_up),
+        cmocka_unit_test_setup(test_sums_show_a_norm, set_up),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_bytes),

@@ -191,6 +191,7 @@ static void test_print(void **state)
     }
     own_launch(ATOLL_KERNEL_print_make, 0, &made, sizeof(made));
     atoll_command_batch_clear(&batch);
+    seal.print.norm[2].bound_ratio = 0.25;
     atoll_cuda_sample_check_print(sample, &batch, &seal);
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX), 0);
@@ -200,6 +201,7 @@ static void test_print(void **state)
     assert_true(matched.key[0] == made.key[0] && matched.key[1] == made.key[1] &&
                 matched.count == made.count);
     assert_true(matched.address == sample->layout.buffers[2].address && !matched.expected);
+    assert_true(matched.bound_ratio == 0.25);
     assert_false(has_words(seal.key.words[0]) || has_words(SEALED + seal.offset));
     assert_int_equal(own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared)), count);
     for (size_t i = 0; i < sample->layout.count + 1; i++)
