@@ -146,6 +146,12 @@ static size_t children(void)
     return count;
 }
 
+/* A process that stands ready, or none: both are as they should be. */
+static size_t spares(void)
+{
+    return atoll_cuda_device_of(referee)->spare.worker != NULL;
+}
+
 /* ---- one fault ---- */
 
 static void line(const char *name, const char *wanted, const char *got, unsigned replaced, const char *detail,
@@ -330,12 +336,13 @@ static void faults_leave_nothing(void **state)
     for (size_t i = 0; i < ROUNDS; i++) {
         a_round(i);
         if (i + 1 == settled) { /* every fault once: caches and buffers have their sizes */
-            fds = descriptors();
+            fds = descriptors() - spares();
             bytes = resident_bytes();
-            processes = children();
+            processes = children() - spares();
         }
     }
-    size_t fds_now = descriptors(), bytes_now = resident_bytes(), processes_now = children();
+    size_t fds_now = descriptors() - spares(), bytes_now = resident_bytes(),
+           processes_now = children() - spares();
     printf(
         "SUMMARY %d rounds, %zu failed, %u device processes replaced; descriptors %zu -> %zu, children %zu "
         "-> %zu, resident %zu -> %zu KiB\n",

@@ -51,16 +51,62 @@ void atoll_cuda_target(uint32_t capability, char *ret_target, size_t bytes)
 
 /* ---- batches ---- */
 
-int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struct atoll_err *err)
+static int run_judge(struct atoll_cuda_device *d)
 {
-    if (!d->worker)
-        return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
-    if (atoll_cuda_worker_run(d->worker, &d->batch, deadline_ns, &d->reply, err) != 0)
-        return -1;
     if (d->reply.status == ATOLL_COMMAND_BATCH_DONE || d->reply.status == ATOLL_COMMAND_BATCH_REFUSED)
         return 0;
     atoll_cuda_device_drop(d);
     return 1;
+}
+
+int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struct atoll_err *err)
+{
+    if (!d->worker)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
+    return atoll_cuda_worker_run(d->worker, &d->batch, deadline_ns, &d->reply, err) != 0 ? -1 : run_judge(d);
+}
+
+/* Where there is room for a context more. */
+static int spare_begin(struct atoll_cuda_device *d)
+{
+    struct atoll_cuda_worker_settings settings;
+    if (atoll_cuda_device_spare(d) < ATOLL_CUDA_SPARE_BYTES || d->facts.compute_mode != 0)
+        return 0;
+    atoll_cuda_device_settings(d, &settings);
+    return atoll_cuda_spare_begin(&d->spare, &settings);
+}
+
+struct listening {
+    struct atoll_cuda_device *device;
+    int *begun;
+};
+
+static void silence_broken(void *context)
+{
+    struct listening *l = context;
+    *l->begun = spare_begin(l->device);
+}
+
+int atoll_cuda_device_run_doubtful(struct atoll_cuda_device *d, double deadline_ns, double silence_ns,
+                                   int *ret_disturbed, struct atoll_err *err)
+{
+    struct listening listening = {d, ret_disturbed};
+    const struct atoll_cuda_worker_silence silence = {silence_ns, silence_broken, &listening};
+    *ret_disturbed = 0;
+    if (!d->worker)
+        return atoll_err_set(err, ATOLL_E_INTERNAL, "a batch without a device process");
+    return atoll_cuda_worker_run_heard(d->worker, &d->batch, deadline_ns, &silence, &d->reply, err) != 0
+               ? -1
+               : run_judge(d);
+}
+
+void atoll_cuda_device_settle(struct atoll_cuda_device *d)
+{
+    if (!d->spare.worker || d->spare.is_ready)
+        return;
+    enum atoll_time_part before = atoll_time_account_enter(d->referee->account, ATOLL_TIME_START);
+    atoll_cuda_spare_settle(&d->spare);
+    atoll_time_account_enter(d->referee->account, before);
 }
 
 int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, struct atoll_err *err)
@@ -95,6 +141,7 @@ void atoll_cuda_device_replace(struct atoll_cuda_device *d)
 
 void atoll_cuda_device_drop_all(struct atoll_cuda_device *d)
 {
+    atoll_cuda_spare_fini(&d->spare);
     atoll_cuda_sealed_memory_fini(&d->sealed);
     atoll_cuda_device_drop(d);
 }
@@ -326,6 +373,8 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
         atoll_cuda_device_replace(d); /* the driver does not give local memory back */
         return 1;
     }
+    if (w[ATOLL_AREA_ARENA] + w[ATOLL_AREA_PLAIN] + w[ATOLL_AREA_SEALED] + ATOLL_CUDA_SPARE_BYTES > all)
+        atoll_cuda_spare_fini(&d->spare);
     return areas_make(d, err);
 }
 
@@ -446,13 +495,16 @@ static int process_start(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     struct atoll_cuda_worker_settings settings;
     atoll_cuda_device_settings(d, &settings);
-    d->worker = d->generation == 0 ? prepared_swap(NULL) : NULL;
+    d->worker = d->generation == 0 ? prepared_swap(NULL) : atoll_cuda_spare_take(&d->spare);
+    int is_spare = d->generation && d->worker;
     if (!d->worker)
         d->worker = atoll_cuda_worker_create(&settings, err);
     if (!d->worker)
         return -1;
     d->generation++;
     struct atoll_cuda_facts facts = *atoll_cuda_worker_facts(d->worker);
+    if (is_spare) /* it was begun beside the one before it */
+        facts.free_bytes = d->facts.free_bytes;
     if (d->sealed.worker) /* what it has is ours */
         facts.free_bytes += d->sealed.bytes + ATOLL_CUDA_SEALED_CONTEXT_BYTES;
     if (d->facts.free_bytes && facts.free_bytes > d->facts.free_bytes)
@@ -633,9 +685,11 @@ static int device_begin(struct atoll_cuda_device *d, struct atoll_err *err)
     if (d->referee->setup.backend_null)
         return 0;
     atoll_watch_open(&d->watch, d->uuid);
+    spare_begin(d); /* the device has nothing to do meanwhile */
     if (units_compile(d, err) != 0 ||
         atoll_support_stack(d->support.bytes, d->support.length, &d->support_stack_bytes, err) != 0)
         return -1;
+    atoll_cuda_spare_settle(&d->spare);
     struct atoll_err why = ATOLL_ERR_INIT;
     if (process_equip(d, &why) == 0)
         return 0;

@@ -12,6 +12,7 @@
 #include "mpi-eval/backend/cuda/measure/layout.h"
 #include "mpi-eval/backend/cuda/measure/own_time.h"
 #include "mpi-eval/backend/cuda/measure/sealed_memory.h"
+#include "mpi-eval/backend/cuda/measure/spare.h"
 #include "mpi-eval/backend/cuda/measure/support.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
 #include "mpi-eval/backend/cuda/process/worker.h"
@@ -56,6 +57,7 @@ struct atoll_cuda_device {
     struct atoll_cuda_worker_settings settings;
     char uuid[64];
     struct atoll_cuda_worker *worker; /* NULL: to be started */
+    struct atoll_cuda_spare spare;    /* the next one, ready beside it */
     struct atoll_cuda_facts facts;
     uint32_t generation; /* of the process; from 1 */
     unsigned failures;   /* known-answer kernels failed in a row */
@@ -136,6 +138,12 @@ int atoll_cuda_device_qualify(struct atoll_cuda_device *device, struct atoll_err
 /* Runs device->batch; the reply is in device->reply.  0 done or refused (the status tells), 1 the process is lost and
  * was dropped (status and text stay), -1 err: the batch could not be sent. */
 int atoll_cuda_device_run(struct atoll_cuda_device *device, double deadline_ns, struct atoll_err *err);
+/* The same for a batch with a candidate, which may never end: where it is silent for silence_ns another process is begun beside it
+ * (spare.h).  *ret_disturbed: 1 then, and the batch's times say little if it ended after all. */
+int atoll_cuda_device_run_doubtful(struct atoll_cuda_device *device, double deadline_ns, double silence_ns,
+                                   int *ret_disturbed, struct atoll_err *err);
+/* Before anything is timed: a process that was begun stands ready, or is none. */
+void atoll_cuda_device_settle(struct atoll_cuda_device *device);
 /* The same for batches of ours, which nothing refuses: 0, 1 (what is sealed is dropped, too: that memory may be why), or -1 with
  * what the device said. */
 int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what, struct atoll_err *err);

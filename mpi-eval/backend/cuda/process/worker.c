@@ -30,6 +30,7 @@
 struct atoll_cuda_worker {
     pid_t pid; /* of the watcher where there is one */
     int socket, is_watched;
+    double start_limit_ns;
     struct atoll_cuda_facts facts;
     unsigned char *reply; /* owned; grows to the largest reply */
     size_t reply_room;
@@ -95,6 +96,18 @@ static enum transfer take_all(int fd, void *bytes, size_t length, double deadlin
         }
     }
     return MOVED;
+}
+
+/* Whether nothing has come by then; what has come is left there. */
+static int is_silent(int fd, double until)
+{
+    char byte;
+    double spin_until = atoll_clock_raw_ns() + spin_ns();
+    while (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
+        if (atoll_clock_raw_ns() > until ||
+            (atoll_clock_raw_ns() > spin_until && wait_for(fd, POLLIN, until) != MOVED))
+            return 1;
+    return 0;
 }
 
 /* ---- start ---- */
@@ -273,8 +286,8 @@ static int hello_take(struct atoll_cuda_worker *w, double limit_ns, struct atoll
     return 0;
 }
 
-struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
-                                                   struct atoll_err *err)
+struct atoll_cuda_worker *atoll_cuda_worker_begin(const struct atoll_cuda_worker_settings *settings,
+                                                  struct atoll_err *err)
 {
     struct atoll_cuda_worker *w = calloc(1, sizeof(*w));
     if (!w) {
@@ -282,8 +295,23 @@ struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worke
         return NULL;
     }
     w->socket = -1;
-    double limit = settings->start_limit_ns > 0 ? settings->start_limit_ns : START_LIMIT_NS;
-    if (process_start(w, settings, err) == 0 && hello_take(w, limit, err) == 0)
+    w->start_limit_ns = settings->start_limit_ns > 0 ? settings->start_limit_ns : START_LIMIT_NS;
+    if (process_start(w, settings, err) == 0)
+        return w;
+    atoll_cuda_worker_destroy(w);
+    return NULL;
+}
+
+int atoll_cuda_worker_ready(struct atoll_cuda_worker *worker, struct atoll_err *err)
+{
+    return hello_take(worker, worker->start_limit_ns, err);
+}
+
+struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
+                                                   struct atoll_err *err)
+{
+    struct atoll_cuda_worker *w = atoll_cuda_worker_begin(settings, err);
+    if (!w || atoll_cuda_worker_ready(w, err) == 0)
         return w;
     atoll_cuda_worker_destroy(w);
     return NULL;
@@ -339,12 +367,14 @@ static void reply_fail(struct atoll_cuda_worker *w, enum transfer t, struct atol
 }
 
 static enum transfer exchange(struct atoll_cuda_worker *w, const struct atoll_buffer *batch, double deadline,
-                              size_t *ret_length)
+                              const struct atoll_cuda_worker_silence *silence, size_t *ret_length)
 {
     uint64_t length = batch->length;
     enum transfer t = put_all(w->socket, &length, sizeof(length), deadline);
     if (t == MOVED)
         t = put_all(w->socket, batch->data, batch->length, deadline);
+    if (t == MOVED && silence && is_silent(w->socket, atoll_clock_raw_ns() + silence->after_ns))
+        silence->broken(silence->context);
     if (t == MOVED)
         t = take_all(w->socket, &length, sizeof(length), deadline);
     if (t != MOVED || length > ATOLL_CUDA_LINK_BYTES)
@@ -364,6 +394,13 @@ int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_c
                           double deadline_ns, struct atoll_command_batch_reply *ret_reply,
                           struct atoll_err *err)
 {
+    return atoll_cuda_worker_run_heard(worker, batch, deadline_ns, NULL, ret_reply, err);
+}
+
+int atoll_cuda_worker_run_heard(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
+                                double deadline_ns, const struct atoll_cuda_worker_silence *silence,
+                                struct atoll_command_batch_reply *ret_reply, struct atoll_err *err)
+{
     size_t length = 0;
     if (atoll_buffer_check(&batch->bytes, err) != 0)
         return -1;
@@ -371,7 +408,7 @@ int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_c
         reply_fail(worker, GONE, ret_reply);
         return 0;
     }
-    enum transfer t = exchange(worker, &batch->bytes, atoll_clock_raw_ns() + deadline_ns, &length);
+    enum transfer t = exchange(worker, &batch->bytes, atoll_clock_raw_ns() + deadline_ns, silence, &length);
     if (t != MOVED)
         reply_fail(worker, t, ret_reply);
     else if (atoll_command_batch_reply_decode(worker->reply, length, ret_reply, NULL) != 0)

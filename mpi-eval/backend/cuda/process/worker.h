@@ -38,6 +38,11 @@ struct atoll_cuda_facts {
 /* Errors: ATOLL_E_MISSING (no driver library, no such device; with the remedy), ATOLL_E_CHILD, ATOLL_E_TIMEOUT. */
 struct atoll_cuda_worker *atoll_cuda_worker_create(const struct atoll_cuda_worker_settings *settings,
                                                    struct atoll_err *err);
+/* The same in two steps: the process is begun, and stands ready.  Between them nothing but destroy may come; after an error nothing
+ * else. */
+struct atoll_cuda_worker *atoll_cuda_worker_begin(const struct atoll_cuda_worker_settings *settings,
+                                                  struct atoll_err *err);
+int atoll_cuda_worker_ready(struct atoll_cuda_worker *worker, struct atoll_err *err);
 void atoll_cuda_worker_destroy(
     struct atoll_cuda_worker *worker); /* kills the group and reaps it; NULL is fine */
 const struct atoll_cuda_facts *atoll_cuda_worker_facts(const struct atoll_cuda_worker *worker); /* borrowed */
@@ -49,6 +54,15 @@ pid_t atoll_cuda_worker_pid(const struct atoll_cuda_worker *worker); /* 0: it ha
 int atoll_cuda_worker_run(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
                           double deadline_ns, struct atoll_command_batch_reply *ret_reply,
                           struct atoll_err *err);
+/* The same; where no answer has come after after_ns, broken(context) is called, once, and then it is waited on. */
+struct atoll_cuda_worker_silence {
+    double after_ns;
+    void (*broken)(void *context);
+    void *context;
+};
+int atoll_cuda_worker_run_heard(struct atoll_cuda_worker *worker, const struct atoll_command_batch *batch,
+                                double deadline_ns, const struct atoll_cuda_worker_silence *silence,
+                                struct atoll_command_batch_reply *ret_reply, struct atoll_err *err);
 /* Says that nothing more comes and waits until the process and its watcher have left in order: 0; 1: they had not within
  * limit_ns and were killed.  Only destroy may follow. */
 int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);

@@ -39,6 +39,17 @@ static int has(const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* Whether it can be locked, which it then is as long as the descriptor, which is never closed, is open. */
+static int locks(const char *name, int how)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", device_folder, name);
+    int fd = open(path, O_RDWR | O_CLOEXEC), rc = flock(fd, how | LOCK_NB);
+    if (rc != 0 || how == LOCK_SH)
+        close(fd);
+    return rc == 0;
+}
+
 static unsigned file_map(const char *path, int fd, size_t bytes, atoll_cuda_address *ret)
 {
     union {
@@ -117,6 +128,8 @@ static unsigned copy_in(atoll_cuda_address to, const void *from, size_t bytes, s
         atoll_cuda_address number;
         void *pointer;
     } a = {to};
+    while (has("hold") && locks("hold", LOCK_SH)) /* until another process is there */
+        usleep(1000);
     memcpy(a.pointer, from, bytes);
     return driver_stream_wait(stream);
 }
@@ -151,6 +164,10 @@ static int device_main(void)
                                             .cuIpcCloseMemHandle = memory_free};
     struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
     hello.facts.compute_mode = has("exclusive") ? 3 : 0;
+    if (has("hold"))
+        locks("hold", LOCK_EX);
+    if (has("no-start"))
+        return 7;
     return driver_serve(&table, &hello);
 }
 
@@ -414,6 +431,102 @@ static void test_start_is_told(void **state)
     d->referee = NULL;
 }
 
+/* ---- a process that is begun beside a silent one ---- */
+
+#define HOUR 3600e9
+
+/* A batch that writes, which the device holds until another process has come where the file is there. */
+static int written(double deadline_ns, double silence_ns, int *ret_disturbed)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_write(&d->batch, d->areas[ATOLL_AREA_ARENA].address, "word", 4);
+    int rc = atoll_cuda_device_run_doubtful(d, deadline_ns, silence_ns, ret_disturbed, &err);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    return rc;
+}
+
+static void test_spare(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    int disturbed = 7;
+    (void)state;
+    reserve(4096);
+    assert_int_equal(written(HOUR, HOUR, &disturbed), 0);
+    assert_true(disturbed == 0 && !d->spare.worker);
+    touch("hold", 1); /* there is no room for another one: nothing comes */
+    assert_int_equal(written(50e6, 1e6, &disturbed), 1);
+    assert_true(disturbed == 0 && !d->spare.worker);
+    assert_int_equal(d->reply.status, ATOLL_COMMAND_BATCH_TIMEOUT);
+    touch("hold", 0);
+    d->facts.free_bytes += 3 * ATOLL_CUDA_SPARE_BYTES; /* half of it is sealed memory */
+    reserve(4096);
+    touch("hold", 1);
+    assert_int_equal(written(HOUR, 1e6, &disturbed), 0);
+    assert_true(disturbed == 1 && d->spare.worker);
+    touch("hold", 0);
+    assert_int_equal(written(HOUR, 0, &disturbed), 0); /* there is one: nothing else is begun */
+    assert_int_equal(disturbed, 0);
+    /* it takes the place of the lost one, and the plan of memory stays */
+    uint64_t free_bytes = d->facts.free_bytes;
+    pid_t pid = atoll_cuda_worker_pid(d->spare.worker);
+    uint32_t generation = d->generation;
+    d->referee = calloc(1, sizeof(*d->referee));
+    assert_non_null(d->referee);
+    atoll_cuda_device_settle(d);
+    assert_true(d->spare.is_ready);
+    atoll_cuda_device_drop(d);
+    assert_true(d->spare.worker && kill(pid, 0) == 0);
+    d->failures = 1;                                        /* it is the last one that is tried: */
+    assert_int_equal(atoll_cuda_device_ready(d, &err), -1); /* nothing computes a known answer here */
+    assert_int_equal(d->generation, generation + 1);
+    assert_true(d->facts.free_bytes == free_bytes && !d->spare.worker);
+    assert_true(kill(pid, 0) != 0);
+    free(d->referee);
+    d->referee = NULL;
+}
+
+/* It goes where memory is for others, and where a task needs all of it. */
+static void test_spare_goes(void **state)
+{
+    int disturbed = 0;
+    (void)state;
+    d->facts.free_bytes += 3 * ATOLL_CUDA_SPARE_BYTES;
+    for (int i = 0; i < 2; i++) {
+        reserve(4096);
+        touch("hold", 1);
+        assert_int_equal(written(HOUR, 0, &disturbed), 0);
+        assert_true(disturbed == 1 && d->spare.worker);
+        touch("hold", 0);
+        if (i == 0)
+            atoll_cuda_device_drop_all(d);
+        else
+            reserve(BUDGET + 5 * ATOLL_CUDA_SPARE_BYTES / 2);
+        assert_true(!d->spare.worker && !d->spare.is_shut);
+    }
+}
+
+/* One that does not start is the last one. */
+static void test_spare_shut(void **state)
+{
+    struct atoll_cuda_worker_settings settings;
+    (void)state;
+    atoll_cuda_device_settings(d, &settings);
+    touch("no-start", 1);
+    assert_int_equal(atoll_cuda_spare_begin(&d->spare, &settings), 1);
+    assert_int_equal(atoll_cuda_spare_begin(&d->spare, &settings), 0); /* there is one */
+    assert_null(atoll_cuda_spare_take(&d->spare));
+    touch("no-start", 0);
+    assert_true(d->spare.is_shut && !d->spare.worker);
+    assert_int_equal(atoll_cuda_spare_begin(&d->spare, &settings), 0);
+    d->spare.is_shut = 0;
+    settings.program = "/nowhere/atoll-worker-cuda";
+    if (atoll_cuda_spare_begin(&d->spare, &settings)) /* where the child finds that out */
+        atoll_cuda_spare_settle(&d->spare);
+    assert_true(d->spare.is_shut && !d->spare.worker);
+}
+
 /* ---- arena and plain area ---- */
 
 #define GIB ((uint64_t)1 << 30)
@@ -504,6 +617,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_demand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spare, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spare_goes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spare_shut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_start_is_told, set_up, tear_down)};
     if (argc == 2 && strcmp(argv[0], "atoll-worker-cuda") == 0) {
         device_folder = argv[1];
