@@ -102,21 +102,28 @@ static void parts_forget(struct atoll_cuda_trial_state *s, unsigned parts)
         atoll_expected_store_unseal_print(s->device->expected_store, s->sealed);
 }
 
-static void parts_learn(struct atoll_cuda_trial_state *s, unsigned parts)
+static void print_learn(struct atoll_cuda_trial_state *s)
 {
     struct atoll_cuda_oracle *o = s->known->oracle;
-    if (parts & ATOLL_SAMPLE_VALUES)
-        atoll_cuda_answer_hashes(s, ATOLL_EXPECTED_SEALED);
-    for (size_t i = 0; parts & ATOLL_SAMPLE_PRINT && i < s->known->task->tensor_count; i++) {
+    uint32_t variant = s->order->input_set->variant;
+    for (size_t i = 0; i < s->known->task->tensor_count; i++) {
         const struct atoll_cuda_fingerprint_finding *made = &s->results.prints[i];
         s->sealed->print.hash[i] = made->hash;
         s->sealed->print.norm[i] =
             atoll_norm_rule_of(&s->known->task->tolerance, made->expected2, made->bound2);
         if (made->nonfinite_count)
-            o->has_nonfinite[s->order->input_set->variant] = 1;
+            o->has_nonfinite[variant] = 1;
     }
-    if (o->has_nonfinite[s->order->input_set->variant])
-        parts_forget(s, parts & ATOLL_SAMPLE_PRINT);
+    if (o->has_nonfinite[variant])
+        parts_forget(s, ATOLL_SAMPLE_PRINT);
+}
+
+static void parts_learn(struct atoll_cuda_trial_state *s, unsigned parts)
+{
+    if (parts & ATOLL_SAMPLE_VALUES)
+        atoll_cuda_answer_hashes(s, ATOLL_EXPECTED_SEALED);
+    if (parts & ATOLL_SAMPLE_PRINT)
+        print_learn(s);
     if (parts)
         atoll_cuda_answer_magnitudes(s);
 }
@@ -183,12 +190,31 @@ int atoll_cuda_answer_have(struct atoll_cuda_trial_state *s, struct atoll_err *e
     const struct atoll_sealed *a = s->sealed;
     unsigned parts = parts_reserve(s, parts_wanted(s));
     int rc = 0;
+    s->is_print_later = atoll_keeping_is_later(a, parts, s->order->comparing);
+    if (s->is_print_later)
+        parts = 0;
     if (parts || !a->has_hashes)
         rc = expected_run(s, parts, err);
     if (rc != 0)
         parts_forget(s, parts);
     s->by = atoll_keeping_looking(a, s->order->comparing);
     return rc;
+}
+
+void atoll_cuda_answer_later(struct atoll_cuda_trial_state *s)
+{
+    if (!s->is_print_later)
+        return;
+    s->is_print_later = 0;
+    s->sealed->was_answered = 1;
+    print_learn(s);
+}
+
+void atoll_cuda_answer_never(struct atoll_cuda_trial_state *s)
+{
+    if (s->is_print_later)
+        parts_forget(s, ATOLL_SAMPLE_PRINT);
+    s->is_print_later = 0;
 }
 
 /* ---- ahead ---- */

@@ -21,6 +21,7 @@ struct atoll_cuda_trial_state {
     struct atoll_sealed *sealed;
     struct atoll_cuda_sample_results results;
     enum atoll_looking by;
+    int is_print_later; /* room for the fingerprint is there, and nothing in it yet: the check makes it */
     struct atoll_trial *trial;
     double mark_ns;
     double device_ns; /* what the device's clock said of the run */
@@ -34,6 +35,10 @@ enum { TRIAL_FAILED = -1, TRIAL_AGAIN = 1, TRIAL_JUDGED = 2 };
 /* Makes what the trial's draw is compared with where it is not kept, and says in what way outputs are looked at.  Returns as parts
  * of a trial do. */
 int atoll_cuda_answer_have(struct atoll_cuda_trial_state *s, struct atoll_err *err);
+/* The check made what was left to it: it is known from now on. */
+void atoll_cuda_answer_later(struct atoll_cuda_trial_state *s);
+/* It did not, for whatever reason; nothing where nothing was left to it. */
+void atoll_cuda_answer_never(struct atoll_cuda_trial_state *s);
 /* Whether this device process makes the inputs of the trial's draw as they were first made: 0 it does, else as parts of a trial
  * return.  What lay in the place of the sample is gone then, and the trial's results. */
 int atoll_cuda_answer_inputs(struct atoll_cuda_trial_state *s, struct atoll_err *err);

@@ -183,7 +183,7 @@ static int check_compose(struct bare *b, size_t tensor, struct atoll_command_bat
                          struct atoll_err *err)
 {
     (void)tensor;
-    return atoll_cuda_sample_check(&b->stage.sample, batch, NULL, err);
+    return atoll_cuda_sample_check(&b->stage.sample, batch, NULL, NULL, err);
 }
 
 /* Of outputs that were put there: 1, 0, -1. */

@@ -36,6 +36,11 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_
     return parts;
 }
 
+int atoll_keeping_is_later(const struct atoll_sealed *a, unsigned parts, enum atoll_comparing comparing)
+{
+    return parts == ATOLL_SAMPLE_PRINT && atoll_keeping_looking(a, comparing) == ATOLL_LOOKING_REFERENCE;
+}
+
 enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *a, enum atoll_comparing comparing)
 {
     int by_print = comparing == ATOLL_COMPARING_PRINT || (comparing == ATOLL_COMPARING_HELD && !a->is_sealed);

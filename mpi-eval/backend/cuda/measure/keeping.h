@@ -30,6 +30,10 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct 
  * answers that take more than `most` together find no room beside those of others, and are not counted. */
 uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes, uint64_t most);
 
+/* Whether a fingerprint that is all there is to make (parts) waits for the check of the sample: that one runs the reference in any
+ * case, and a draw costs one answer instead of two. */
+int atoll_keeping_is_later(const struct atoll_sealed *sealed, unsigned parts, enum atoll_comparing comparing);
+
 enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *sealed, enum atoll_comparing comparing);
 
 #endif

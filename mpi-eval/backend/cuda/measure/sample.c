@@ -499,7 +499,8 @@ static void untouched_check(const struct atoll_cuda_sample *s, struct atoll_comm
 }
 
 int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                            const struct atoll_sealed *seal, struct atoll_err *err)
+                            const struct atoll_sealed *seal, const struct atoll_sealed *print,
+                            struct atoll_err *err)
 {
     untouched_check(s, batch);
     if (!seal && reference_run(s, batch, err) != 0)
@@ -509,6 +510,8 @@ int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_ba
             continue;
         struct atoll_support_output o = output_left(s, i);
         output_compare(s, batch, &o, seal);
+        if (print && !seal)
+            expected_seal(s, batch, i, print, ATOLL_SAMPLE_PRINT);
     }
     if (!seal)
         plain_wipe(s, batch);

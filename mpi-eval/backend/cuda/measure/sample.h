@@ -65,9 +65,10 @@ int atoll_cuda_sample_put(struct atoll_cuda_sample *s, struct atoll_command_batc
 /* The launches between the marks of a set of counters, on inputs and fills as in a sample. */
 int atoll_cuda_sample_count(struct atoll_cuda_sample *s, struct atoll_command_batch *batch, uint32_t slot,
                             struct atoll_err *err);
-/* seal: NULL compares with the reference, run here. */
+/* seal: NULL compares with the reference, run here; of its values the fingerprint of `print` is made on the way, NULL: none. */
 int atoll_cuda_sample_check(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
-                            const struct atoll_sealed *seal, struct atoll_err *err);
+                            const struct atoll_sealed *seal, const struct atoll_sealed *print,
+                            struct atoll_err *err);
 /* The same by the fingerprint: prints are set instead of findings. */
 void atoll_cuda_sample_check_print(struct atoll_cuda_sample *s, struct atoll_command_batch *batch,
                                    const struct atoll_sealed *seal);

@@ -226,7 +226,10 @@ static int outputs_judge(struct atoll_cuda_trial_state *s, struct atoll_err *err
         if (rc == 0)
             rc = damage_judge(s);
     }
-    return rc != 0 ? rc : findings_judge(s);
+    if (rc != 0)
+        return rc;
+    atoll_cuda_answer_later(s); /* of inputs and values that are in no doubt */
+    return findings_judge(s);
 }
 
 /* Guard zones, late writes, inputs, outputs, in this order. */
@@ -464,7 +467,8 @@ static int check_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
         atoll_cuda_sample_check_print(&s->stage.sample, &d->batch, s->sealed);
     else if (rc == 0)
         rc = atoll_cuda_sample_check(&s->stage.sample, &d->batch,
-                                     s->by == ATOLL_LOOKING_VALUES ? s->sealed : NULL, err);
+                                     s->by == ATOLL_LOOKING_VALUES ? s->sealed : NULL,
+                                     s->is_print_later ? s->sealed : NULL, err);
     if (rc == 0)
         rc = atoll_cuda_device_run_own(d, "check of a sample", err);
     if (rc == 0)
@@ -535,6 +539,7 @@ static int trial_once(struct atoll_cuda_trial_state *s, struct atoll_err *err)
         rc = sampled_run(s, err);
     if (rc == 0)
         rc = trial_check(s, err);
+    atoll_cuda_answer_never(s); /* unless the check made it */
     s->referee->phases.trial_count += rc == 0 || rc == TRIAL_JUDGED;
     return rc;
 }

@@ -143,6 +143,28 @@ static void test_looking(void **state)
     }
 }
 
+/* Only a fingerprint, and only where the reference runs behind the sample. */
+static void test_later(void **state)
+{
+    static const struct {
+        int has_values;
+        unsigned parts;
+        enum atoll_comparing comparing;
+        int is_later;
+    } rows[] = {
+        {0, FINGERPRINT, ATOLL_COMPARING_FULL, 1},  {0, FINGERPRINT, ATOLL_COMPARING_HELD, 0},
+        {0, FINGERPRINT, ATOLL_COMPARING_PRINT, 0}, {1, FINGERPRINT, ATOLL_COMPARING_FULL, 0},
+        {1, BOTH, ATOLL_COMPARING_FULL, 0},         {0, NOTHING, ATOLL_COMPARING_FULL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_sealed a = {.is_sealed = rows[i].has_values, /* room is there by then */
+                                 .print = {.is_sealed = rows[i].parts != NOTHING}};
+        if (atoll_keeping_is_later(&a, rows[i].parts, rows[i].comparing) != rows[i].is_later)
+            fail_msg("row %zu", i);
+    }
+}
+
 static void test_demand(void **state)
 {
     static const struct {
@@ -177,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_wanted, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_enough, set_up, tear_down),
-                                       cmocka_unit_test(test_looking), cmocka_unit_test(test_demand)};
+                                       cmocka_unit_test(test_looking), cmocka_unit_test(test_later),
+                                       cmocka_unit_test(test_demand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,14 +239,14 @@ static void test_answer(void **state)
 static void test_check(void **state)
 {
     (void)state;
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
     decode();
     assert_int_equal(launches_between(ATOLL_SUPPORT_FUNCTION_END, UINT32_MAX),
                      0); /* neither candidate nor reference */
     assert_true(has_words(seal.key.words[0]) && has_words(SEALED + seal.offset));
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL), 0);
     decode();
     assert_int_equal(candidate_launches(), 0);
     assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 1);
@@ -285,7 +285,7 @@ static void test_tiled(void **state)
     assert_true(is_launch_of(last + 2, ATOLL_KERNEL_local_1k)); /* ... and in local memory */
     assert_true(is_launch_of(last + 3, ATOLL_KERNEL_local_1k));
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL), 0);
     decode();
     assert_int_equal(launches_between(plain, UINT32_MAX), 3);
     assert_true(wipe() < count && wipe() > 0);
@@ -294,7 +294,7 @@ static void test_tiled(void **state)
     sample->input_set = &made;
     oracle.stack_bytes = UINT32_MAX;
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL), 0);
     decode();
     assert_int_equal(launches_between(plain, plain + 1), 1);
     assert_int_equal(launches_between(tiled, tiled + 1), 0);
@@ -338,7 +338,7 @@ static void test_spills_are_overwritten(void **state)
                                      ATOLL_KERNEL_local_1k) < count,
                          with_spills);
         atoll_command_batch_clear(&batch);
-        assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+        assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
         decode();
         assert_int_equal(local_wipes(last_launch(ATOLL_KERNEL_compare, ATOLL_KERNEL_compare + 1),
                                      ATOLL_KERNEL_local_1k) < count,
@@ -353,7 +353,7 @@ static void test_spills_are_overwritten(void **state)
     sample->stack_bytes = 0;
     oracle.stack_bytes = 1500;
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL), 0);
     decode();
     size_t last = last_launch(reference, reference + 1);
     assert_int_equal(local_wipes(last, ATOLL_KERNEL_local_2k), last + 1);
@@ -428,7 +428,7 @@ static void test_inout(void **state)
     assert_int_equal(atoll_cuda_plain_plan(candidate.task, sample->variant, 132, PLAIN, plain, NULL), 0);
     assert_true(plain->expected[0] == PLAIN && plain->spare[0] > PLAIN && plain->spare[2] == 0);
     assert_true(plain->sealed_offset[2] >= atoll_support_sealed_bytes(plain->counts[0], 0));
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL), 0);
     decode();
     assert_non_null(region_at(0, plain->spare[0]));
     assert_true(own_launch(ATOLL_KERNEL_compare, 0, &c, sizeof(c)) < count);
@@ -473,7 +473,7 @@ static void test_read(void **state)
     int tails = 0;
     (void)state;
     assert_true(r && reply);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
     decode();
     for (size_t i = 0; i < count; i++)
         if (list[i].kind == ATOLL_DEVICE_COMMAND_READ) {
@@ -581,7 +581,7 @@ static void test_torch(void **state)
         atoll_command_batch_clear(&batch);
         assert_int_equal(with_seal
                              ? atoll_cuda_sample_expected(sample, &batch, &seal, ATOLL_SAMPLE_VALUES, NULL)
-                             : atoll_cuda_sample_check(sample, &batch, NULL, NULL),
+                             : atoll_cuda_sample_check(sample, &batch, NULL, NULL, NULL),
                          0);
         decode();
         assert_int_equal(launches_between(atoll_cuda_oracle_function(&oracle), UINT32_MAX), 0);

@@ -48,7 +48,7 @@ static void test_guards(void **state)
         keys[i] = r->of.key;
     }
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
     decode();
     assert_int_equal(launches_between(ATOLL_KERNEL_inspect, ATOLL_KERNEL_inspect + 1), 1);
     for (size_t i = 0; i < zones; i++) {
@@ -98,7 +98,7 @@ static void test_hashes(void **state)
     struct atoll_compare_launch compared;
     struct atoll_print_launch matched;
     (void)state;
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
     decode();
     for (size_t i = 0; i < 2; i++) {
         const struct atoll_zone *z = zone_at(0, sample->layout.buffers[i].address);
@@ -152,7 +152,7 @@ static void test_hashes_elsewhere(void **state)
         if (by_print)
             atoll_cuda_sample_check_print(sample, &batch, &seal);
         else
-            assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+            assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
         decode();
         z = zone_at(0, out);
         assert_non_null(z);
@@ -208,6 +208,33 @@ static void test_print(void **state)
         assert_true(zone_at(0, sample->layout.guards[i].address) &&
                     zone_at(0, sample->layout.guards[i].address)->is_guard);
     assert_int_equal(list[count - 1].kind, ATOLL_DEVICE_COMMAND_SET);
+}
+
+/* On the way of a comparison with the reference: of the values that it compares with, before the wipe; of sealed ones never. */
+static void test_print_on_the_way(void **state)
+{
+    struct atoll_print_launch made;
+    struct atoll_compare_launch compared;
+    (void)state;
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, NULL, &seal, NULL), 0);
+    decode();
+    size_t print = own_launch(ATOLL_KERNEL_print_make, 0, &made, sizeof(made)),
+           compare = own_launch(ATOLL_KERNEL_compare, 0, &compared, sizeof(compared));
+    assert_true(print < wipe() && compare < wipe() && wipe() < count);
+    assert_true(launch_at(atoll_cuda_oracle_function(&oracle), 0) < compare);
+    assert_true(made.expected == compared.expected && made.expected == PLAIN && made.print == PRINT);
+    assert_true(made.key[0] == seal.print.key.words[0] && made.result > compared.result);
+    assert_int_equal(own_launch(ATOLL_KERNEL_print_make, 1, &made, 0), count);
+    assert_false(has_words(seal.key.words[0]) || has_words(SEALED + seal.offset));
+    for (int is_sealed = 0; is_sealed < 2; is_sealed++) {
+        atoll_command_batch_clear(&batch);
+        assert_int_equal(
+            atoll_cuda_sample_check(sample, &batch, is_sealed ? &seal : NULL, is_sealed ? &seal : NULL, NULL),
+            0);
+        decode();
+        assert_int_equal(own_launch(ATOLL_KERNEL_print_make, 0, &made, 0), count);
+        assert_false(has_words(seal.print.key.words[0]));
+    }
 }
 
 /* By tiles, whole values and the fingerprint are made of the same plain ones: behind the wipes of what tiles left in shared and
@@ -271,7 +298,7 @@ static void test_seal(void **state)
         }
     assert_true(poison && is_launch_of(poison + 1, atoll_cuda_oracle_function(&oracle)));
     atoll_command_batch_clear(&batch);
-    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL), 0);
+    assert_int_equal(atoll_cuda_sample_check(sample, &batch, &seal, NULL, NULL), 0);
     decode();
     assert_true(own_launch(ATOLL_KERNEL_compare, 0, &p, sizeof(p)) < count);
     assert_true(p.expected == made.sealed && p.is_sealed && p.salt == made.salt && p.key[1] == made.key[1]);
@@ -291,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hashes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hashes_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_print_on_the_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tiled_print, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_seal, set_up, tear_down),
 
