@@ -129,6 +129,7 @@ void atoll_cuda_device_drop(struct atoll_cuda_device *d)
     memset(d->oracles, 0, sizeof(d->oracles));
     d->local_bytes = ATOLL_SUPPORT_LOCAL_BYTES;
     d->has_unreached = 0;
+    d->has_lent = 0;
     if (d->expected_store && !d->sealed.bytes)
         atoll_expected_store_reset(d->expected_store, 0);
 }
@@ -209,6 +210,13 @@ static int areas_overwrite(struct atoll_cuda_device *d, const int *is_new, struc
     return atoll_cuda_device_run_own(d, "overwriting new memory", err);
 }
 
+/* What comes and goes with its task stays the process's between; but where PyTorch has a room on the device, it may have all of it. */
+static int is_lent(const struct atoll_cuda_device *d, uint32_t area)
+{
+    return (area == ATOLL_AREA_ARENA || area == ATOLL_AREA_PLAIN) && d->wanted[area] > LENT_BYTES &&
+           !d->torch_room;
+}
+
 static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_taken[ATOLL_AREA_COUNT], count = 0;
@@ -216,8 +224,11 @@ static int areas_take(struct atoll_cuda_device *d, struct atoll_err *err)
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_taken[i] = d->wanted[i] && !d->areas[i].bytes;
         count += is_taken[i];
-        if (is_taken[i])
+        if (is_taken[i] && is_lent(d, i))
+            atoll_command_batch_alloc_lent(&d->batch, i, d->wanted[i]);
+        else if (is_taken[i])
             atoll_command_batch_alloc(&d->batch, i, d->wanted[i]);
+        d->has_lent |= is_taken[i] && is_lent(d, i);
     }
     int rc = count ? atoll_cuda_device_run_own(d, "memory of the device", err) : 0;
     for (uint32_t i = 0; rc == 0 && i < ATOLL_AREA_COUNT; i++)
@@ -327,6 +338,15 @@ static uint64_t area_size(const struct atoll_cuda_device *d, enum atoll_cuda_are
 void atoll_cuda_device_expect(struct atoll_cuda_device *d, uint64_t bytes)
 {
     d->sealed_demand += bytes;
+}
+
+void atoll_cuda_device_leave(struct atoll_cuda_device *d, uint64_t bytes)
+{
+    if (bytes <= d->torch_room)
+        return;
+    d->torch_room = bytes;
+    if (d->has_lent)
+        atoll_cuda_device_drop(d);
 }
 
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *d, uint64_t arena, uint64_t plain)

@@ -78,6 +78,7 @@ struct atoll_cuda_device {
     struct atoll_torch_oracle *torch,
         *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
     uint64_t torch_room; /* bytes that the areas leave to it */
+    int has_lent;        /* the process may have memory set aside (command_batch.h) */
     int window;          /* results of PyTorch are copied on the device (window.h): 0 not tried yet, 1, -1 */
     /* who sits in which slot, and since when */
     const void *candidates[ATOLL_CUDA_CANDIDATE_SLOTS];
@@ -157,6 +158,9 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_l
 /* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in few steps (what is sealed is lost with each) and
  * up to its share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
+
+/* At least so many bytes are PyTorch's: the areas leave them, and what a process has set aside of lent ones goes with it. */
+void atoll_cuda_device_leave(struct atoll_cuda_device *device, uint64_t bytes);
 
 /* The most that sealed memory has, in bytes: its share of what areas may take, while no task needs more of that. */
 uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *device);

@@ -127,8 +127,8 @@ int atoll_cuda_torch_expect(struct atoll_referee *referee, struct atoll_case *kn
         snprintf(why, sizeof(why), "an answer needs %.1f GB, kernels need %.1f GB, %.1f GB are free",
                  (double)bytes / 1e9, (double)own / 1e9, (double)d->facts.free_bytes / 1e9);
         on_host(o, known->task, why);
-    } else if (bytes > d->torch_room) {
-        d->torch_room = bytes;
+    } else {
+        atoll_cuda_device_leave(d, bytes);
     }
     return 0;
 }

@@ -65,6 +65,11 @@ void atoll_command_batch_alloc(struct atoll_command_batch *batch, uint32_t memor
     step_put(batch, ATOLL_DEVICE_COMMAND_ALLOC, memory, 0, 0, bytes);
 }
 
+void atoll_command_batch_alloc_lent(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_ALLOC, memory, 1, 0, bytes);
+}
+
 void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory)
 {
     step_put(batch, ATOLL_DEVICE_COMMAND_FREE, memory, 0, 0, 0);

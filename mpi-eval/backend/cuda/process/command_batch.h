@@ -25,8 +25,8 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_MODULE_LOAD = 1, /* slot, cubin; what was in the slot is unloaded */
     ATOLL_DEVICE_COMMAND_MODULE_UNLOAD,   /* slot */
     ATOLL_DEVICE_COMMAND_FUNCTION, /* function slot, module slot, name -> struct atoll_device_command_function */
-    ATOLL_DEVICE_COMMAND_ALLOC,    /* memory slot, bytes -> u64 address; what was in the slot is freed */
-    ATOLL_DEVICE_COMMAND_FREE,     /* memory slot */
+    ATOLL_DEVICE_COMMAND_ALLOC, /* memory slot, 0 or 1: lent, bytes -> u64 address; what was in the slot is freed */
+    ATOLL_DEVICE_COMMAND_FREE,        /* memory slot */
     ATOLL_DEVICE_COMMAND_LAUNCH,      /* struct atoll_device_command_launch */
     ATOLL_DEVICE_COMMAND_WRITE,       /* address, bytes: host to device */
     ATOLL_DEVICE_COMMAND_READ,        /* address, count -> bytes, after all commands before it */
@@ -95,6 +95,9 @@ void atoll_command_batch_module_unload(struct atoll_command_batch *batch, uint32
 void atoll_command_batch_function(struct atoll_command_batch *batch, uint32_t function, uint32_t module,
                                   const char *name);
 void atoll_command_batch_alloc(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes);
+/* The same for large memory that comes and goes: when it is freed the process sets it aside, where nothing can reach it, and has it again
+ * for the same slot and size, with what was in it.  It lets it go where the device has little left.  Such memory cannot be shared. */
+void atoll_command_batch_alloc_lent(struct atoll_command_batch *batch, uint32_t memory, uint64_t bytes);
 void atoll_command_batch_free(struct atoll_command_batch *batch, uint32_t memory);
 void atoll_command_batch_launch(struct atoll_command_batch *batch,
                                 const struct atoll_device_command_launch *launch);

@@ -54,6 +54,25 @@ struct atoll_cuda_launch { /* CUlaunchConfig */
     unsigned int numAttrs;
 };
 
+/* CUmemAllocationProp: pinned memory of one device, nothing else asked for where the rest is 0 */
+struct atoll_cuda_memory_kind {
+    unsigned int type, requestedHandleTypes; /* ATOLL_CU_MEM_ALLOCATION_TYPE_PINNED, 0 */
+    struct {
+        unsigned int type; /* ATOLL_CU_MEM_LOCATION_TYPE_DEVICE */
+        int id;
+    } location;
+    void *win32HandleMetaData;
+    uint64_t allocFlags;
+};
+
+struct atoll_cuda_memory_access { /* CUmemAccessDesc */
+    struct {
+        unsigned int type;
+        int id;
+    } location;
+    unsigned int flags; /* ATOLL_CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+};
+
 /* CUtensorMap.  The toolkit's type asks for 64 bytes of alignment in CUDA 12 and for 128 in CUDA 13. */
 struct atoll_cuda_tensor_map {
     _Alignas(128) uint64_t opaque[16];
@@ -103,6 +122,9 @@ struct atoll_cuda_tensor_map {
     X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912)                                                                  \
     X(CUDA_ERROR_UNKNOWN, 999)                                                                               \
     X(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, 1)                                                                 \
+    X(CU_MEM_ALLOCATION_TYPE_PINNED, 1)                                                                      \
+    X(CU_MEM_LOCATION_TYPE_DEVICE, 1)                                                                        \
+    X(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 3)                                                                 \
     X(CU_CTX_SCHED_AUTO, 0)                                                                                  \
     X(CU_CTX_SCHED_SPIN, 1)                                                                                  \
     X(CU_CTX_SCHED_YIELD, 2)                                                                                 \
@@ -206,7 +228,7 @@ enum atoll_cuda_constant { ATOLL_CUDA_CONSTANTS(ATOLL_CUDA_CONSTANT) };
 #undef ATOLL_CUDA_CONSTANT
 
 /* X(optional, member, symbol, older symbol, result, parameters).  Optional and NULL with older drivers:
- * cuFuncGetParamInfo (CUDA 12.4), cuFuncGetName (12.3), and memory of other processes, which not every platform has.  The driver must be one of CUDA 12.0 or newer. */
+ * cuFuncGetParamInfo (CUDA 12.4), cuFuncGetName (12.3), and memory of other processes and such that is mapped, which not every platform has.  The driver must be one of CUDA 12.0 or newer. */
 #define ATOLL_CUDA_FUNCTIONS(X)                                                                              \
     X(0, cuInit, "cuInit", NULL, unsigned int, (unsigned int flags))                                         \
     X(0, cuDriverGetVersion, "cuDriverGetVersion", NULL, unsigned int, (int *ret_version))                   \
@@ -267,6 +289,22 @@ enum atoll_cuda_constant { ATOLL_CUDA_CONSTANTS(ATOLL_CUDA_CONSTANT) };
     X(1, cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2", NULL, unsigned int,                                    \
       (atoll_cuda_address * ret_address, struct atoll_cuda_ipc handle, unsigned int flags))                  \
     X(1, cuIpcCloseMemHandle, "cuIpcCloseMemHandle", NULL, unsigned int, (atoll_cuda_address address))       \
+    X(1, cuMemAddressReserve, "cuMemAddressReserve", NULL, unsigned int,                                     \
+      (atoll_cuda_address * ret_address, size_t bytes, size_t alignment, atoll_cuda_address wanted,          \
+       unsigned long long flags))                                                                            \
+    X(1, cuMemAddressFree, "cuMemAddressFree", NULL, unsigned int,                                           \
+      (atoll_cuda_address address, size_t bytes))                                                            \
+    X(1, cuMemCreate, "cuMemCreate", NULL, unsigned int,                                                     \
+      (unsigned long long *ret_memory, size_t bytes, const struct atoll_cuda_memory_kind *kind,              \
+       unsigned long long flags))                                                                            \
+    X(1, cuMemRelease, "cuMemRelease", NULL, unsigned int, (unsigned long long memory))                      \
+    X(1, cuMemMap, "cuMemMap", NULL, unsigned int,                                                           \
+      (atoll_cuda_address address, size_t bytes, size_t offset, unsigned long long memory,                   \
+       unsigned long long flags))                                                                            \
+    X(1, cuMemUnmap, "cuMemUnmap", NULL, unsigned int, (atoll_cuda_address address, size_t bytes))           \
+    X(1, cuMemSetAccess, "cuMemSetAccess", NULL, unsigned int,                                               \
+      (atoll_cuda_address address, size_t bytes, const struct atoll_cuda_memory_access *access,              \
+       size_t count))                                                                                        \
     X(0, cuMemHostAlloc, "cuMemHostAlloc", NULL, unsigned int,                                               \
       (void **ret_memory, size_t bytes, unsigned int flags))                                                 \
     X(0, cuMemFreeHost, "cuMemFreeHost", NULL, unsigned int, (void *memory))                                 \

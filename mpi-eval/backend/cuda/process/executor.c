@@ -396,6 +396,8 @@ static void commands_run(struct atoll_cuda_executor *x, struct atoll_device_comm
     int more = 0;
     while (r == ATOLL_CUDA_SUCCESS && (more = atoll_device_command_next(&x->reader, &command, l)) == 1) {
         r = carry_out(x, &command, l);
+        if (r == ATOLL_CUDA_ERROR_OUT_OF_MEMORY && atoll_executor_let_go(x))
+            r = carry_out(x, &command, l);
         x->reply->command += r == ATOLL_CUDA_SUCCESS;
     }
     if (r == ATOLL_CUDA_SUCCESS && more < 0)
@@ -512,8 +514,11 @@ void atoll_cuda_executor_destroy(struct atoll_cuda_executor *executor)
         if (executor->modules[i])
             cuda->cuModuleUnload(executor->modules[i]);
     for (int i = 0; i < ATOLL_DEVICE_COMMAND_MEMORY_LIMIT; i++)
-        if (executor->memory[i])
+        if (executor->lent[i].is_mapped)
+            atoll_executor_set_aside(executor, (uint32_t)i);
+        else if (executor->memory[i])
             (executor->is_attached[i] ? cuda->cuIpcCloseMemHandle : cuda->cuMemFree)(executor->memory[i]);
+    atoll_executor_let_go(executor);
     if (executor->staging)
         cuda->cuMemFreeHost(executor->staging);
     if (executor->stream)

@@ -17,6 +17,8 @@ unsigned atoll_executor_free(struct atoll_cuda_executor *x, uint32_t slot)
 {
     if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT)
         return atoll_executor_refuse(x, "no such memory slot");
+    if (x->lent[slot].is_mapped)
+        return atoll_executor_set_aside(x, slot);
     atoll_cuda_address address = x->memory[slot];
     int is_attached = x->is_attached[slot];
     x->memory[slot] = 0;
@@ -24,14 +26,19 @@ unsigned atoll_executor_free(struct atoll_cuda_executor *x, uint32_t slot)
     if (!address || !is_attached)
         return address ? x->cuda->cuMemFree(address) : ATOLL_CUDA_SUCCESS;
     unsigned r = atoll_executor_stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(address);
+    atoll_executor_let_go(x); /* whoever has it may want more */
     return r == ATOLL_CUDA_SUCCESS ? closed : r;
 }
 
 unsigned atoll_executor_alloc(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
 {
     unsigned r = atoll_executor_free(x, s->slot);
-    if (r == ATOLL_CUDA_SUCCESS)
-        r = x->cuda->cuMemAlloc(&x->memory[s->slot], (size_t)s->count);
+    if (r == ATOLL_CUDA_SUCCESS) {
+        unsigned lent = s->other ? atoll_executor_lend(x, s->slot, s->count) : ATOLL_CUDA_ERROR_NOT_SUPPORTED;
+        r = lent == ATOLL_CUDA_SUCCESS || lent == ATOLL_CUDA_ERROR_OUT_OF_MEMORY
+                ? lent
+                : x->cuda->cuMemAlloc(&x->memory[s->slot], (size_t)s->count);
+    }
     if (r != ATOLL_CUDA_SUCCESS)
         return r;
     uint64_t address = x->memory[s->slot];
@@ -89,7 +96,8 @@ unsigned atoll_executor_write(struct atoll_cuda_executor *x, const struct atoll_
 unsigned atoll_executor_share(struct atoll_cuda_executor *x, uint32_t slot)
 {
     struct atoll_cuda_ipc handle;
-    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT || !x->memory[slot] || x->is_attached[slot])
+    if (slot >= ATOLL_DEVICE_COMMAND_MEMORY_LIMIT || !x->memory[slot] || x->is_attached[slot] ||
+        x->lent[slot].is_mapped)
         return atoll_executor_refuse(x, "no such memory to be shared");
     if (!x->cuda->cuIpcGetMemHandle)
         return ATOLL_CUDA_ERROR_NOT_SUPPORTED;

@@ -24,6 +24,13 @@ struct atoll_executor_reading {
     size_t staged, place, bytes;
 };
 
+/* Memory of a slot that is mapped while it is lent, and set aside between. */
+struct atoll_executor_lent {
+    unsigned long long memory;
+    size_t bytes; /* 0: there is none */
+    int is_mapped;
+};
+
 struct atoll_cuda_executor {
     const struct atoll_cuda *cuda;
     int device, has_context;
@@ -35,6 +42,7 @@ struct atoll_cuda_executor {
     uint32_t function_module[ATOLL_DEVICE_COMMAND_FUNCTION_LIMIT];
     atoll_cuda_address memory[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT];
     unsigned char is_attached[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT]; /* of memory: another process has it */
+    struct atoll_executor_lent lent[ATOLL_DEVICE_COMMAND_MEMORY_LIMIT];
     unsigned char *staging;
     struct atoll_counters *counters;
     /* of the batch under way */
@@ -68,6 +76,12 @@ unsigned atoll_executor_alloc(struct atoll_cuda_executor *x, const struct atoll_
 unsigned atoll_executor_free(struct atoll_cuda_executor *x, uint32_t slot);
 unsigned atoll_executor_read(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_write(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
+/* executor_lent.c: gives an empty slot `bytes` bytes that can be set aside.  NOT_SUPPORTED where the driver has no such memory. */
+unsigned atoll_executor_lend(struct atoll_cuda_executor *x, uint32_t slot, uint64_t bytes);
+/* Sets the memory of a slot aside, or lets it go. */
+unsigned atoll_executor_set_aside(struct atoll_cuda_executor *x, uint32_t slot);
+/* Lets go what is set aside: 1 when there was something. */
+int atoll_executor_let_go(struct atoll_cuda_executor *x);
 unsigned atoll_executor_share(struct atoll_cuda_executor *x, uint32_t slot);
 unsigned atoll_executor_attach(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_foreign_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s);

@@ -70,7 +70,7 @@ int atoll_cuda_worker_end(struct atoll_cuda_worker *worker, double limit_ns);
 /* How both ends talk: one stream socket; after the hello, batches one way and replies the other, each a u64 length and as
  * many bytes.  Both are built from the same tree and start each other: the version only catches a program left over from
  * another build. */
-#define ATOLL_CUDA_LINK_VERSION 7
+#define ATOLL_CUDA_LINK_VERSION 8
 #define ATOLL_CUDA_LINK_FD      3 /* of the socket in the device process */
 #define ATOLL_CUDA_LINK_BYTES   (ATOLL_COMMAND_BATCH_BYTES + 65536)
 #define ATOLL_CUDA_LINK_ORDERLY                                                                              \

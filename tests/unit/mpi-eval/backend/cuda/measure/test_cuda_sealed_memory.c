@@ -582,7 +582,19 @@ static void test_lent(void **state)
             if (bytes)
                 assert_memory_equal(bytes, is_same ? letter : nothing, sizeof(nothing));
         }
+        assert_int_equal(d->has_lent, i >= 4 ? 1 : rows[i].arena_wanted > 4096);
     }
+    /* what is set aside is in nobody's way: PyTorch's room is a room */
+    uint64_t before = atoll_cuda_device_spare(d);
+    atoll_cuda_device_leave(d, 0);
+    assert_non_null(d->worker);
+    atoll_cuda_device_leave(d, GIB);
+    assert_true(!d->worker && !d->has_lent);
+    reserve((uint64_t)5 << 30);
+    assert_true(!d->has_lent && d->areas[ATOLL_AREA_PLAIN].bytes == (uint64_t)5 << 30);
+    assert_true(atoll_cuda_device_spare(d) < before);
+    atoll_cuda_device_leave(d, GIB);
+    assert_non_null(d->worker);
 }
 
 /* As much as is wanted, in steps, up to a share. */

@@ -19,6 +19,9 @@ static struct {
     int is_open;
     unsigned open_result, range_result, copy_result, close_result;
     unsigned close_failures; /* how often close_result is said; then 0 */
+    unsigned create_result, map_result, access_result, unmap_result;
+    unsigned alloc_failures; /* how often there is no memory; then there is */
+    size_t left;             /* of 100 bytes of the device */
 } driver;
 
 static void note(const char *what)
@@ -74,6 +77,8 @@ static unsigned copy(atoll_cuda_address to, atoll_cuda_address from, size_t byte
 static unsigned memory_alloc(atoll_cuda_address *ret, size_t bytes)
 {
     (void)bytes;
+    if (driver.alloc_failures && driver.alloc_failures--)
+        return ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
     *ret = OWN;
     return ATOLL_CUDA_SUCCESS;
 }
@@ -91,7 +96,71 @@ static unsigned ipc_handle(struct atoll_cuda_ipc *ret, atoll_cuda_address addres
     return driver.copy_result;
 }
 
+/* ---- memory that is mapped ---- */
+
+#define LENT_PAGE ((size_t)2 << 20)
+
+static unsigned address_reserve(atoll_cuda_address *ret, size_t bytes, size_t alignment,
+                                atoll_cuda_address wanted, unsigned long long flags)
+{
+    assert_true(bytes % LENT_PAGE == 0 && alignment == LENT_PAGE && wanted == 0 && flags == 0);
+    *ret = OWN;
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned address_free(atoll_cuda_address address, size_t bytes)
+{
+    assert_true(address == OWN && bytes % LENT_PAGE == 0);
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned memory_create(unsigned long long *ret, size_t bytes,
+                              const struct atoll_cuda_memory_kind *kind, unsigned long long flags)
+{
+    assert_true(kind->type == 1 && kind->location.type == 1 && kind->location.id == 0 && flags == 0);
+    note(bytes == LENT_PAGE ? "create" : "create-2");
+    *ret = 5;
+    return driver.create_result;
+}
+static unsigned memory_release(unsigned long long memory)
+{
+    assert_true(memory == 5);
+    note("release");
+    return ATOLL_CUDA_SUCCESS;
+}
+static unsigned memory_map(atoll_cuda_address address, size_t bytes, size_t offset, unsigned long long memory,
+                           unsigned long long flags)
+{
+    assert_true(address == OWN && bytes % LENT_PAGE == 0 && offset == 0 && memory == 5 && flags == 0);
+    note("map");
+    return driver.map_result;
+}
+static unsigned memory_unmap(atoll_cuda_address address, size_t bytes)
+{
+    assert_true(address == OWN && bytes % LENT_PAGE == 0);
+    note("unmap");
+    return driver.unmap_result;
+}
+static unsigned memory_access(atoll_cuda_address address, size_t bytes,
+                              const struct atoll_cuda_memory_access *access, size_t count)
+{
+    assert_true(address == OWN && bytes % LENT_PAGE == 0 && access->flags == 3 && count == 1);
+    return driver.access_result;
+}
+static unsigned memory_info(size_t *ret_left, size_t *ret_all)
+{
+    *ret_left = driver.left;
+    *ret_all = 100;
+    return ATOLL_CUDA_SUCCESS;
+}
+
 static const struct atoll_cuda table = {DRIVER_BASICS,
+                                        .cuMemAddressReserve = address_reserve,
+                                        .cuMemAddressFree = address_free,
+                                        .cuMemCreate = memory_create,
+                                        .cuMemRelease = memory_release,
+                                        .cuMemMap = memory_map,
+                                        .cuMemUnmap = memory_unmap,
+                                        .cuMemSetAccess = memory_access,
+                                        .cuMemGetInfo = memory_info,
                                         .cuLaunchKernelEx = launch,
                                         .cuMemGetAddressRange = range,
                                         .cuMemcpyDtoDAsync = copy,
@@ -105,7 +174,7 @@ static const unsigned char handle[ATOLL_DEVICE_COMMAND_HANDLE_BYTES] = {'h'};
 static struct atoll_cuda_executor *executor;
 
 /* A letter a command: o open, b open of more than there is, c copy, e copy beyond the end, s a set, x close, l launch, g gate,
- * n counters; of slot 3: m alloc, M free, S share, a attach, A attach of more than there is. */
+ * n counters; of slot 3: m alloc, M free, S share, a attach, A attach of more than there is, L alloc lent, K of more pages. */
 static void batch_make(struct atoll_command_batch *batch, const char *commands)
 {
     struct atoll_device_command_launch l = {.function = 0, .grid = {1, 1, 1}, .block = {1, 1, 1}};
@@ -124,6 +193,9 @@ static void batch_make(struct atoll_command_batch *batch, const char *commands)
         case 'm': atoll_command_batch_alloc(batch, 3, BYTES); break;
         case 'M': atoll_command_batch_free(batch, 3); break;
         case 'S': atoll_command_batch_share(batch, 3); break;
+        case 'L': atoll_command_batch_alloc_lent(batch, 3, BYTES); break;
+        case 'K': atoll_command_batch_alloc_lent(batch, 3, LENT_PAGE + 1); break;
+        case 'B': atoll_command_batch_alloc(batch, 4, BYTES); break;
         case 'a': atoll_command_batch_attach(batch, 3, handle, BYTES); break;
         case 'A': atoll_command_batch_attach(batch, 3, handle, BYTES + 1); break;
         case 'n': atoll_command_batch_counters_begin(batch, 0); break;
@@ -297,6 +369,67 @@ static void test_attached(void **state)
     }
 }
 
+/* Lent memory is unmapped when it is freed, and mapped again as it was; it goes back to the driver where somebody may need it. */
+static void test_lent(void **state)
+{
+    static const struct {
+        const char *commands;
+        enum atoll_command_batch_status status;
+        const char *text, *calls;
+        unsigned create_result, map_result, access_result, unmap_result, alloc_failures;
+        size_t left;
+    } rows[] = {
+        {"LMLM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap map unmap release", 0, 0, 0, 0, 0, 25},
+        {"LML", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap map unmap release", 0, 0, 0, 0, 0, 25},
+        {"LL", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap map unmap release", 0, 0, 0, 0, 0, 25},
+        {"LMM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release", 0, 0, 0, 0, 0, 25},
+        {"LMLM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release create map unmap release", 0, 0, 0,
+         0, 0, 24}, /* little is left */
+        {"LMKM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release create-2 map unmap release", 0, 0, 0,
+         0, 0, 25},
+        {"LMmMLM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap free map unmap release", 0, 0, 0, 0, 0,
+         25},
+        /* who lacks memory gets it */
+        {"LMB", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release free", 0, 0, 0, 0, 1, 25},
+        {"LMB", ATOLL_COMMAND_BATCH_REFUSED, "ERROR_2", "create map unmap release", 0, 0, 0, 0, 2, 25},
+        {"LB", ATOLL_COMMAND_BATCH_REFUSED, "ERROR_2", "create map unmap release", 0, 0, 0, 0, 1, 25},
+        {"LMaM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap open close release", 0, 0, 0, 0, 0, 25},
+        /* a driver that has none, or has no such memory */
+        {"L", ATOLL_COMMAND_BATCH_REFUSED, "ERROR_2", "create", 2, 0, 0, 0, 0, 25},
+        {"LM", ATOLL_COMMAND_BATCH_DONE, "", "create free", 801, 0, 0, 0, 0, 25},
+        {"LM", ATOLL_COMMAND_BATCH_DONE, "", "create map release free", 0, 801, 0, 0, 0, 25},
+        {"LM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release free", 0, 0, 801, 0, 0, 25},
+        {"LM", ATOLL_COMMAND_BATCH_REFUSED, "ERROR_9", "create map unmap unmap", 0, 0, 0, 9, 0, 25},
+        {"LS", ATOLL_COMMAND_BATCH_REFUSED, "no such memory to be shared", "create map unmap release", 0, 0,
+         0, 0, 0, 25},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_command_batch batch;
+        struct atoll_command_batch_reply reply;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        memset(&driver, 0, sizeof(driver));
+        driver.create_result = rows[i].create_result;
+        driver.map_result = rows[i].map_result;
+        driver.access_result = rows[i].access_result;
+        driver.unmap_result = rows[i].unmap_result;
+        driver.alloc_failures = rows[i].alloc_failures;
+        driver.left = rows[i].left;
+        executor = atoll_cuda_executor_create_on(&table, "0", &err);
+        assert_non_null(executor);
+        batch_make(&batch, rows[i].commands);
+        atoll_command_batch_reply_init(&reply);
+        atoll_cuda_executor_run(executor, batch.bytes.data, batch.bytes.length, &reply);
+        atoll_cuda_executor_destroy(executor);
+        if (reply.status != rows[i].status || !strstr(reply.text, rows[i].text) ||
+            strcmp(driver.calls, rows[i].calls) != 0)
+            fail_msg("row %zu, %s: status %d, '%s', calls '%s'", i, rows[i].commands, (int)reply.status,
+                     reply.text, driver.calls);
+        atoll_command_batch_reply_fini(&reply);
+        atoll_command_batch_fini(&batch);
+    }
+}
+
 /* An old driver has no such functions. */
 static void test_none(void **state)
 {
@@ -321,6 +454,7 @@ static void test_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_batches), cmocka_unit_test(test_after),
-                                       cmocka_unit_test(test_attached), cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_attached), cmocka_unit_test(test_lent),
+                                       cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

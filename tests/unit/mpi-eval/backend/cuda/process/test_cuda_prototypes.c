@@ -73,6 +73,17 @@ static void driver_values(void **state)
     SAME_FIELD(atoll_cuda_uuid, CUuuid, bytes)
     SAME_SIZE(atoll_cuda_ipc, CUipcMemHandle)
     SAME_FIELD(atoll_cuda_ipc, CUipcMemHandle, reserved)
+    SAME_SIZE(atoll_cuda_memory_kind, CUmemAllocationProp)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, type)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, requestedHandleTypes)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, location.type)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, location.id)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, win32HandleMetaData)
+    SAME_FIELD(atoll_cuda_memory_kind, CUmemAllocationProp, allocFlags)
+    SAME_SIZE(atoll_cuda_memory_access, CUmemAccessDesc)
+    SAME_FIELD(atoll_cuda_memory_access, CUmemAccessDesc, location.type)
+    SAME_FIELD(atoll_cuda_memory_access, CUmemAccessDesc, location.id)
+    SAME_FIELD(atoll_cuda_memory_access, CUmemAccessDesc, flags)
     SAME_SIZE(atoll_cuda_tensor_map, CUtensorMap)
     SAME_FIELD(atoll_cuda_tensor_map, CUtensorMap, opaque)
     _Static_assert(_Alignof(struct atoll_cuda_tensor_map) >= _Alignof(CUtensorMap), "CUtensorMap");
@@ -171,6 +182,8 @@ static void nvml_values(void **state)
 #define atoll_cuda_ipc                CUipcMemHandle_st
 #define atoll_cuda_launch             CUlaunchConfig_st
 #define atoll_cuda_tensor_map         CUtensorMap_st
+#define atoll_cuda_memory_kind        CUmemAllocationProp_st
+#define atoll_cuda_memory_access      CUmemAccessDesc_st
 #define atoll_nvml_utilization        nvmlUtilization_st
 #define atoll_nvml_process            nvmlProcessInfo_v2_st
 #define atoll_nvml_event              nvmlEventData_st
