@@ -8,7 +8,9 @@ import os
 from atoll import fill, problem, window
 from atoll.refusal import Refusal
 
-KEPT = 4  # problems at a variant
+KEPT = 4  # problems at a variant, however large; and beside them
+BESIDE = 256  # as many
+BESIDE_BYTES = 256 << 20  # that hold so much between questions
 
 
 def functions_of(torch):
@@ -30,6 +32,8 @@ class Role:
         self.torch, self.device = host.torch, host.device
         self.descriptions = {}  # by key, the last used last
         self.loaded = {}  # key -> (index into precisions, problem)
+        self.held = {}  # key -> bytes of what a problem keeps between questions
+        self.is_new = False  # one of them, since objects were frozen
         self.precisions = (self.torch.float64, self.torch.float32, None)
         self.kernels = None
         self.window = None  # of an answer that is shown
@@ -50,14 +54,11 @@ class Role:
         key = request["key"]
         self.descriptions.pop(key, None)
         self.descriptions[key] = request["description"]
-        for old in list(self.descriptions)[:-KEPT]:
-            del self.descriptions[old]
-            self.loaded.pop(old, None)
         self.loaded.pop(key, None)
         try:
             self._load(key, 0)
         finally:
-            self._clean()
+            self._clean(key)
 
     def op_answer(self, request, fd):
         """Doubles of every out and inout tensor into the memory, at the offsets that the request names; with "window": BYTES they
@@ -76,7 +77,7 @@ class Role:
             self.op_close({}, -1)
             raise
         finally:
-            self._clean()
+            self._clean(key)
         return {**reply, **self.op_show({"begin": 0, "window": request["window"]}, -1)} if self.window else reply
 
     def op_show(self, request, fd):
@@ -94,8 +95,14 @@ class Role:
 
     # ---- how ----
 
-    def _clean(self):
+    def _clean(self, key):
+        if key in self.loaded:
+            self.held[key] = self.loaded[key][1].bytes_held()
+        self._make_room()
         gc.collect()
+        if self.is_new:
+            gc.freeze()  # hundreds of problems would be looked through behind every answer
+            self.is_new = False
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
             self.torch.cuda.empty_cache()
@@ -111,13 +118,33 @@ class Role:
             blamed = blamed or (place, name)
         if blamed:
             self.loaded.clear()
+            self.held.clear()
             raise Refusal("problem", "the module replaces %s.%s, which other problems use, too"
                           % (getattr(blamed[0], "__name__", blamed[0]), blamed[1]))
+
+    def _make_room(self):
+        """Beside the last ones the largest go for their bytes, the oldest for their number, and a few more at once."""
+        held = {key: self.held.get(key, 0) for key in list(self.descriptions)[:-KEPT]}
+        if len(held) <= BESIDE and sum(held.values()) <= BESIDE_BYTES:
+            return
+        while sum(held.values()) > BESIDE_BYTES:
+            self._drop(max(held, key=held.get), held)
+        while len(held) > BESIDE * 3 // 4:
+            self._drop(next(iter(held)), held)
+        gc.unfreeze()
+        self.is_new = True
+
+    def _drop(self, key, held):
+        del self.descriptions[key], held[key]
+        self.loaded.pop(key, None)
+        self.held.pop(key, None)
 
     def _load(self, key, precision):
         self.loaded.pop(key, None)
         loaded = problem.load(self.torch, self.descriptions[key], self.device, self.precisions[precision])
+        loaded.let_go()
         self.loaded[key] = (precision, loaded)
+        self.is_new = True
         return loaded
 
     def _answer(self, key, request, memory):
@@ -134,6 +161,12 @@ class Role:
             self._load(key, precision + 1)
 
     def _run(self, loaded, dtype, request, memory):
+        try:
+            return self._write(loaded, dtype, request, memory)
+        finally:
+            loaded.let_go()
+
+    def _write(self, loaded, dtype, request, memory):
         tensors = self._inputs(loaded, dtype, request["inputs"], memory)
         outputs = loaded.call(tensors)
         values = dict(zip((t["name"] for t in loaded.outputs), outputs))

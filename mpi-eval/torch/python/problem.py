@@ -199,7 +199,7 @@ class Problem:
 
     def _find_parameters(self):
         """Which parameter or buffer takes which elements of which constant."""
-        self.places, covered = [], set()
+        self.places, self.shapes, covered = [], [], set()
         for t in self.constants:
             for part in parts_of(t):
                 held = named(self.target, part["parameter"]) if part.get("parameter") else None
@@ -207,6 +207,7 @@ class Problem:
                     raise Refusal("problem", "%s: the module has no parameter or buffer \"%s\", which tensor %s names"
                                   % (self.name, part.get("parameter"), t["name"]))
                 self.places.append((held, t["name"], part["parameter"], part["offset"], part["count"]))
+                self.shapes.append(held.shape)
                 covered.add(id(held))
         self.kept = [(buffer, buffer.detach().clone()) for buffer in list(self.target.buffers()) if id(buffer) not in covered]
 
@@ -214,16 +215,28 @@ class Problem:
         """Constants become parameters and buffers, by reference; other buffers get their first values again."""
         if self.is_function:
             return
-        for held, name, parameter, offset, count in self.places:
+        for (held, name, parameter, offset, count), shape in zip(self.places, self.shapes):
             flat = tensors[name].reshape(-1)
             part = flat if count is None else flat[offset:offset + count]
-            if part.numel() != held.numel():
+            if part.numel() != shape.numel():
                 raise Refusal("problem", "%s: parameter \"%s\" has %d elements, tensor %s gives %d"
-                              % (self.name, parameter, held.numel(), name, part.numel()))
-            shape = held.shape
+                              % (self.name, parameter, shape.numel(), name, part.numel()))
             held.data = part.reshape(shape)
         for buffer, first in self.kept:
             buffer.data = first.clone()
+
+    def let_go(self):
+        """Between calls nothing is kept of what constants were."""
+        for held, *_ in [] if self.is_function else self.places:
+            held.data = held.data.new_empty(0)
+
+    def bytes_held(self):
+        """Of tensors that stay between calls, as far as they can be found."""
+        found = tensors_in(self.torch, list(self.names.values()))
+        if not self.is_function:
+            found += [first for _, first in self.kept] + list(self.target.parameters()) + list(self.target.buffers())
+            found += [tensor for module in self.target.modules() for tensor in tensors_in(self.torch, list(vars(module).values()))]
+        return sum({id(t): t.numel() * t.element_size() for t in found}.values())
 
     # ---- a call ----
 
