@@ -143,6 +143,7 @@ static int order_send(struct run *r, struct atoll_err *err)
     atoll_order_encode(&order, &r->order);
     if (atoll_buffer_check(&r->order, err) != 0)
         return -1;
+    r->series->records[r->sent].ordered_ns = atoll_clock_mono_ns() - r->begin_ns;
     r->sent++;
     return atoll_pipeline_order(r->drive->pipeline, r->order.data, r->order.length, err);
 }
@@ -160,7 +161,8 @@ static int orders_send(struct run *r, struct atoll_err *err)
 static void record_fill(struct atoll_drive_record *record, const struct atoll_mix_candidate *c,
                         const struct atoll_evaluation *e)
 {
-    *record = (struct atoll_drive_record){.task = c->task,
+    *record = (struct atoll_drive_record){.ordered_ns = record->ordered_ns,
+                                          .task = c->task,
                                           .seed = c->seed,
                                           .mutant = c->mutant,
                                           .verdict = e->verdict,

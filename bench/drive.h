@@ -31,7 +31,7 @@ struct atoll_drive_record {
     double median_ns, half_width; /* of the first bench variant; half_width: relative */
     uint32_t draws, compared, samples, flags;
     enum atoll_tier tier;
-    double answered_ns; /* since the begin of the series */
+    double ordered_ns, answered_ns; /* since the begin of the series */
     char detail[256];
 };
 

@@ -287,6 +287,22 @@ static void tasks_json(const struct atoll_report *r, FILE *out)
     fprintf(out, "}");
 }
 
+/* Each candidate in the order in which they were sent: what was in hand at any time can be made of it. */
+static void each_json(const struct atoll_report *r, FILE *out)
+{
+    fprintf(out, ",\n \"each\": [");
+    for (size_t i = 0; i < r->count; i++) {
+        const struct atoll_drive_record *e = &r->records[i];
+        const struct atoll_task *task = r->tasks->tasks[e->task];
+        fprintf(out,
+                "%s\n  {\"task\": \"%s\", \"language\": \"%s\", \"verdict\": \"%s\", \"ordered_ns\": %.0f, "
+                "\"answered_ns\": %.0f, \"compile_ns\": %.0f, \"occupied_ns\": %.0f}",
+                i ? "," : "", task->name, task->seeds[e->seed].language, atoll_verdict_name(e->verdict),
+                e->ordered_ns, e->answered_ns, e->compile_ns, e->occupied_ns);
+    }
+    fprintf(out, "]");
+}
+
 void atoll_report_json(const struct atoll_report *r, FILE *out)
 {
     const struct atoll_split *s = &r->split;
@@ -312,4 +328,5 @@ void atoll_report_json(const struct atoll_report *r, FILE *out)
     verdicts_json(r, out);
     tasks_json(r, out);
     answers_json(r, out);
+    each_json(r, out);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
+
 void atoll_compile_job_destroy(struct atoll_compile_job *job)
 {
     if (!job)
@@ -67,6 +69,7 @@ struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a compile job");
         return NULL;
     }
+    job->since_ns = atoll_clock_mono_ns();
     snprintf(job->file_name, sizeof(job->file_name), "%s", file_name);
     job->result.job = number;
     return job;

@@ -18,6 +18,7 @@ struct atoll_compile_job {
     size_t header;                /* of the parsed ones, that it takes first; 0: none */
     int is_header;                /* it is this header itself, to be parsed */
     char header_path[64];         /* as the compiler is told */
+    double since_ns;              /* when it was made */
     double waits_until_ns;        /* for another process that compiles the same; 0: it does not */
     struct atoll_compiled result; /* .job from the start */
 };

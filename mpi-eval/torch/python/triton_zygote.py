@@ -10,7 +10,7 @@ Frames on descriptor 0, each a u32 length and as many bytes, numbers little-endi
   zygote, once: u32 0 or 1, text: JSON of facts, or why it cannot be
   Atoll:        u64 serial, u32 part, u32 parts, blob request (triton_kernel.py)
   zygote:       u64 serial, u32 how (0 answered, 1 exit status, 2 signal, 3 wall time, 4 too long), u32 which, u64 peak bytes beyond ours,
-                blob the child's answer, or what it printed"""
+                u64 ns of its processor time, blob the child's answer, or what it printed"""
 import ctypes
 import json
 import mmap
@@ -116,7 +116,8 @@ class Child:
         os.close(self.words)
         view = memoryview(self.room)[:self.length]
         grown = max(0, usage.ru_maxrss * 1024 - self.resident)
-        send(struct.pack("<QIIQI", self.serial, how, which, grown, self.length), view)
+        processor_ns = int(1e9 * (usage.ru_utime + usage.ru_stime))
+        send(struct.pack("<QIIQQI", self.serial, how, which, grown, processor_ns, self.length), view)
         view.release()
         self.room.close()
 

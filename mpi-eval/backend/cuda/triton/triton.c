@@ -26,6 +26,7 @@
 #include "mpi-eval/backend/cuda/compile/toolkit.h"
 #include "mpi-eval/backend/cuda/triton/printed.h"
 #include "mpi-eval/backend/cuda/triton/request.h"
+#include "mpi-eval/backend/cuda/triton/stages.h"
 #include "mpi-eval/backend/cuda/triton/zygote.h"
 #include "mpi-eval/torch/interpreter.h"
 
@@ -52,7 +53,7 @@ struct slot {
     unsigned part, parts;          /* which images; parts 0: not said yet */
     unsigned attempts;
     uint64_t serial;
-    double since_ns, sent_ns;
+    double since_ns, sent_ns, judged_ns;
     struct atoll_triton_reply reply; /* once it answered: its bytes are owned */
     struct atoll_triton_images images;
     struct atoll_compile_claim claim; /* of the job */
@@ -74,7 +75,13 @@ struct triton {
     struct atoll_compile_queue queued, done;
     struct atoll_compile_queue waiting; /* others compile the same */
     double looked_ns;                   /* at those */
+    struct atoll_triton_stages stages;
 };
+
+static void stage_end(struct triton *t, enum atoll_triton_stage stage, double since_ns)
+{
+    atoll_triton_stages_add(&t->stages, stage, atoll_clock_mono_ns() - since_ns);
+}
 
 static void reply_drop(struct slot *slot)
 {
@@ -317,6 +324,7 @@ static void assembled(struct triton *t, struct slot *slot, struct atoll_compiled
 {
     struct atoll_buffer report;
     struct atoll_id key;
+    stage_end(t, ATOLL_TRITON_STAGE_PTXAS, slot->judged_ns);
     if (c->status != ATOLL_COMPILE_OK) {
         slot_finish(t, slot, c->status, c->diagnostics ? c->diagnostics : "", "");
         return;
@@ -468,7 +476,11 @@ static void parts_take(struct triton *t, struct slot *slot, const struct slot *c
             return;
         }
     }
+    double begin = atoll_clock_mono_ns();
+    stage_end(t, ATOLL_TRITON_STAGE_CHILDREN, slot->since_ns);
     answers_take(t, slot, answers);
+    stage_end(t, ATOLL_TRITON_STAGE_RULES, begin);
+    slot->judged_ns = atoll_clock_mono_ns();
     if (slot->stage == ASSEMBLES)
         helpers_free(t, slot);
 }
@@ -489,6 +501,8 @@ static void reply_take(struct triton *t, const struct atoll_triton_reply *r)
         return;
     }
     memcpy(bytes, r->bytes, r->length);
+    stage_end(t, ATOLL_TRITON_STAGE_CHILD, slot->sent_ns);
+    t->stages.processor_ns += r->processor_ns;
     slot->reply = *r;
     slot->reply.bytes = bytes;
     slot->stage = ANSWERED;
@@ -561,8 +575,12 @@ static void parts_spread(struct triton *t, struct slot *slot)
     slot->parts = most > 1 ? (unsigned)most : 1;
     for (unsigned i = 0, part = 1; i < t->slot_count && part < slot->parts; i++)
         if (t->slots[i].stage == FREE) {
-            t->slots[i] = (struct slot){
-                .stage = WAITS, .lead = slot, .part = part, .parts = slot->parts, .claim = {.fd = -1}};
+            t->slots[i] = (struct slot){.stage = WAITS,
+                                        .lead = slot,
+                                        .part = part,
+                                        .parts = slot->parts,
+                                        .since_ns = atoll_clock_mono_ns(),
+                                        .claim = {.fd = -1}};
             part++;
         }
 }
@@ -575,6 +593,7 @@ static void slot_advance(struct triton *t, struct slot *slot)
             return;
         *slot = (struct slot){
             .stage = WAITS, .job = job, .lead = slot, .since_ns = atoll_clock_mono_ns(), .claim = {.fd = -1}};
+        stage_end(t, ATOLL_TRITON_STAGE_QUEUE, job->since_ns);
     }
     if (slot->stage != WAITS)
         return;
@@ -595,6 +614,7 @@ static void slot_advance(struct triton *t, struct slot *slot)
         return;
     t->serial = slot->serial = serial;
     slot->sent_ns = atoll_clock_mono_ns();
+    stage_end(t, ATOLL_TRITON_STAGE_SEND, slot->since_ns);
     slot->stage = COMPILES;
 }
 
@@ -616,6 +636,7 @@ static void advance(struct triton *t)
 static void triton_destroy(struct atoll_compiler *compiler)
 {
     struct triton *t = (struct triton *)compiler;
+    atoll_triton_stages_log(&t->stages);
     atoll_triton_zygote_destroy(t->zygote);
     atoll_compiler_destroy(t->ptxas);
     for (unsigned i = 0; i < t->slot_count; i++) {

@@ -222,6 +222,7 @@ static int reply_receive(struct atoll_reader *r, struct atoll_triton_reply *ret,
     uint32_t end = atoll_reader_u32(r);
     ret->which = atoll_reader_u32(r);
     ret->peak_bytes = atoll_reader_u64(r);
+    ret->processor_ns = (double)atoll_reader_u64(r);
     ret->bytes = atoll_reader_blob(r, &ret->length);
     ret->end = (enum atoll_triton_end)end;
     return atoll_reader_finish(r, "reply", NULL) == 0 && end < ATOLL_TRITON_END_COUNT

@@ -46,6 +46,7 @@ struct atoll_triton_reply {
     enum atoll_triton_end end;
     uint32_t which;      /* exit status or signal */
     uint64_t peak_bytes; /* resident, beyond the zygote's */
+    double processor_ns; /* user's and system's */
     const void *bytes;   /* the child's answer, or what it printed; borrowed until the next poll */
     size_t length;
 };

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cuda/measure/loaded_candidate.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
@@ -393,6 +395,25 @@ static void test_hostile(void **state)
     "at.f_locals: at = at.f_back\n"                                                                          \
     "part, parts = at.f_locals['part'], at.f_locals['parts']\n"
 
+/* Ends a compiler, which says what it did. */
+static void account_check(struct atoll_compiler *with, const char *wanted)
+{
+    char text[2048];
+    double processor_ms = 0;
+    int fd = memfd_create("log", 0);
+    atoll_log_setup(fd, ATOLL_LOG_INFO, "");
+    atoll_compiler_destroy(with);
+    atoll_log_setup(STDERR_FILENO, ATOLL_LOG_INFO, "");
+    ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    close(fd);
+    const char *processor = strstr(text, "processor ");
+    if (processor)
+        processor_ms = strtod(processor + strlen("processor "), NULL);
+    if (!strstr(text, wanted) || !(processor_ms > 0))
+        fail_msg("%s", text);
+}
+
 /* Idle slots share the classes of a job, and what comes of it is the same; the first part that fails says why. */
 static void test_parts(void **state)
 {
@@ -422,7 +443,7 @@ static void test_parts(void **state)
             atoll_compiled_fini(&c);
             assert_int_equal(atoll_compiler_idle_count(with), rows[k].slots);
         }
-        atoll_compiler_destroy(with);
+        account_check(with, i ? "4 sources of Triton in 8 parts" : "2 sources of Triton in 2 parts");
     }
     assert_true(made[0].object_length == made[1].object_length);
     assert_memory_equal(made[0].object, made[1].object, made[0].object_length);
