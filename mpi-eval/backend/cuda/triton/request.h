@@ -6,7 +6,7 @@
 #include "mpi-eval/backend/cuda/triton/images.h"
 
 #define ATOLL_TRITON_PTX_BYTES  ((size_t)4 << 20) /* of all images of a candidate */
-#define ATOLL_TRITON_PART_LIMIT 4 /* children that compile a candidate's images side by side */
+#define ATOLL_TRITON_PART_LIMIT 8 /* children that compile a candidate's images side by side */
 
 /* Appends the translation unit: JSON of the source and of the classes of its launches over all variants, hidden ones too, which
  * show as classes only.  ATOLL_E_INPUT: the plan cannot be compiled. */

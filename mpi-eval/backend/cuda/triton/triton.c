@@ -30,15 +30,16 @@
 #include "mpi-eval/backend/cuda/triton/zygote.h"
 #include "mpi-eval/torch/interpreter.h"
 
-#define SLOT_LIMIT  256
-#define ATTEMPTS    2
-#define GRACE_NS    20e9 /* beyond a child's deadline, by which the zygote has ended it */
-#define RETRY_NS    60e9 /* until a Triton that does not work is looked for again */
-#define LOOK_NS     50e6 /* between two looks at what others compile */
-#define EXIT_MEMORY 73
-#define CAUSE_BYTES 1500
-#define KEY_BYTES   ((size_t)20 << 20)
-#define PTX_NAME    ATOLL_COMPILE_CANDIDATE "ptx"
+#define SLOT_LIMIT    256
+#define ATTEMPTS      2
+#define GRACE_NS      20e9 /* beyond a child's deadline, by which the zygote has ended it */
+#define RETRY_NS      60e9 /* until a Triton that does not work is looked for again */
+#define LOOK_NS       50e6 /* between two looks at what others compile */
+#define EXIT_MEMORY   73
+#define CAUSE_BYTES   1500
+#define KEY_BYTES     ((size_t)20 << 20)
+#define THREADS_BYTES ((uint64_t)1 << 30)
+#define PTX_NAME      ATOLL_COMPILE_CANDIDATE "ptx"
 #define PROBE_PTX                                                                                            \
     ".version %s\n.target %s\n.address_size 64\n.visible .entry probe(.param .u64 p)\n{\n.reg .b64 "         \
     "%%rd<2>;\nld.param.u64 "                                                                                \
@@ -211,6 +212,14 @@ static int is_troubled(const struct triton *t)
     return t->trouble[0] && atoll_clock_mono_ns() - t->trouble_ns < RETRY_NS;
 }
 
+/* Of ptxas, for images side by side.  Each image's instructions are the same with any number, symbols come in one order with one and
+ * in another with more: so the number does not depend on a machine's cores, and a source is one binary everywhere.  Threads want
+ * their memory at the same time, and ptxas hangs where it cannot start them. */
+static unsigned ptxas_threads(const struct triton *t)
+{
+    return t->settings.memory_bytes < THREADS_BYTES ? 1 : ATOLL_TRITON_PART_LIMIT;
+}
+
 /* What every job shares: whatever makes another image of the same request. */
 static int identity_set(struct triton *t, const char *python, struct atoll_err *err)
 {
@@ -223,7 +232,8 @@ static int identity_set(struct triton *t, const char *python, struct atoll_err *
     snprintf(t->version, sizeof(t->version), "triton %.40s %.20s", atoll_json_member(says, "triton"),
              t->target);
     atoll_buffer_init(&b, (size_t)1 << 20);
-    atoll_buffer_put_text(&b, "triton images, 1");
+    atoll_buffer_put_text(&b, "triton images, 2");
+    atoll_buffer_put_u32(&b, ptxas_threads(t));
     atoll_buffer_put_text(&b, t->target);
     atoll_buffer_put_text(&b, atoll_json_member(says, "triton"));
     atoll_buffer_put_text(&b, atoll_json_member(says, "python"));
@@ -292,7 +302,7 @@ static int check_cubin(const void *object, size_t length, struct atoll_err *err)
     return atoll_err_set(err, ATOLL_E_CHILD, "what it makes is no cubin");
 }
 
-/* Triton's own flags (backends/nvidia/compiler.py, make_cubin). */
+/* Triton's own flags (backends/nvidia/compiler.py, make_cubin), and threads that take an image each. */
 static int ptxas_create(struct triton *t, struct atoll_err *err)
 {
     static const char *const flags[] = {"-lineinfo", "-v", NULL};
@@ -301,7 +311,7 @@ static int ptxas_create(struct triton *t, struct atoll_err *err)
     char own[64];
     if (t->ptxas)
         return 0;
-    snprintf(own, sizeof(own), "--gpu-name=%s", t->target);
+    snprintf(own, sizeof(own), "--gpu-name=%s --split-compile=%u", t->target, ptxas_threads(t));
     const struct atoll_compiler_style style = {.flags = flags,
                                                .tail = none,
                                                .suffix = ".ptx",

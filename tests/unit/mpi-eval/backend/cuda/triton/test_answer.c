@@ -15,6 +15,7 @@
 #define CLASSES       "[[0, 1], [2]]"
 #define FAILED(words) "{\"ok\": false, \"kind\": \"plan\", \"error\": \"" words "\"}"
 #define EVEN          OK("\"a\", null, \"c\"", IMAGE("k0") ", null, " IMAGE("k2"), CLASSES)
+#define NONE          OK("null, null, null", "null, null, null", CLASSES)
 #define ODD           OK("null, \"b\", null", "null, " IMAGE("k1") ", null", CLASSES)
 
 static const char request[] = "{\"launches\": [{\"classes\": [\"D1\", \"DD\"]}, {\"classes\": [\"D\"]}]}";
@@ -28,6 +29,12 @@ static const struct {
      NULL,
      NULL},
     {{EVEN, ODD}, "a\nb\nc", NULL, NULL},
+    {{OK("\"a\", null, null", IMAGE("k0") ", null, null", CLASSES),
+      OK("null, \"b\", null", "null, " IMAGE("k1") ", null", CLASSES),
+      OK("null, null, \"c\"", "null, null, " IMAGE("k2"), CLASSES), NONE, NONE, NONE, NONE, NONE},
+     "a\nb\nc",
+     NULL,
+     NULL},
     {{EVEN, FAILED("mine")}, NULL, "mine", NULL},
     {{FAILED("first"), FAILED("second")}, NULL, "first", NULL},
     {{EVEN}, NULL, NULL, "no PTX"},
