@@ -9,15 +9,21 @@ static int prints_decide(const struct atoll_keeping *k)
            atoll_cuda_fingerprint_decides(k->tolerance) && !k->has_nonfinite;
 }
 
+/* Of the pool, draws that have their whole values where fingerprints decide. */
+static uint64_t whole_count(const struct atoll_keeping *k)
+{
+    uint64_t whole = k->full_compares + ATOLL_KEEPING_SPARE;
+    return whole < k->pool_size ? whole : k->pool_size;
+}
+
 uint64_t atoll_keeping_demand(const struct atoll_keeping *k, uint64_t print_bytes, uint64_t most)
 {
-    uint64_t pool = k->pool_size, whole = pool, prints = 0;
+    uint64_t whole = k->pool_size, prints = 0;
     if (prints_decide(k)) {
-        whole = k->full_compares + ATOLL_KEEPING_SPARE;
-        prints = pool * print_bytes;
+        whole = whole_count(k);
+        prints = k->pool_size * print_bytes;
     }
-    uint64_t bytes = (whole < pool ? whole : pool) * k->bytes;
-    return (bytes <= most ? bytes : 0) + prints;
+    return (whole * k->bytes <= most ? whole * k->bytes : 0) + prints;
 }
 
 unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_expected_store *store,
@@ -31,7 +37,9 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_
     }
     unsigned parts = a->print.is_sealed ? 0 : ATOLL_SAMPLE_PRINT;
     size_t most = is_full ? SIZE_MAX : k->full_compares + ATOLL_KEEPING_SPARE;
-    if (!a->is_sealed && (is_full || parts) && atoll_expected_store_has_room(store, a, k->bytes, most))
+    if (!a->is_sealed && (is_full || parts) &&
+        atoll_expected_store_is_kept(store, k->bytes, (size_t)whole_count(k)) &&
+        atoll_expected_store_has_room(store, a, k->bytes, most))
         parts |= ATOLL_SAMPLE_VALUES;
     return parts;
 }

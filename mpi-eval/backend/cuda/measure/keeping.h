@@ -22,7 +22,8 @@ struct atoll_keeping {
 };
 
 /* Which parts (ATOLL_SAMPLE_...) are to be made now.  Where fingerprints decide, every draw of the pool has one, and as many
- * have their whole values as a candidate's full comparisons use; elsewhere all have these, as long as they fit. */
+ * have their whole values as a candidate's full comparisons use, where these find room together: one of a few huge ones would stand where
+ * many others do. Elsewhere all have these, as long as they fit. */
 unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct atoll_expected_store *store,
                               const struct atoll_sealed *sealed);
 

@@ -58,7 +58,10 @@ static void test_wanted(void **state)
         {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, LARGE, ATOLL_COMPARING_HELD, NOTHING},
         {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, LARGE, ATOLL_COMPARING_FULL, VALUES},
         {&element, ATOLL_VARIANT_BENCH, 0, 0, 1, 1, LARGE, ATOLL_COMPARING_FULL, NOTHING},
-        /* no room for whole ones and a fresh one */
+        /* no room for as many whole ones as are used, and a fresh one */
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, 20 * LARGE / 9, ATOLL_COMPARING_FULL, FINGERPRINT},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, 20 * LARGE / 9 / 256 * 256, ATOLL_COMPARING_FULL, BOTH},
+        {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, 20 * LARGE / 9, ATOLL_COMPARING_FULL, NOTHING},
         {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 0, 11 * LARGE, ATOLL_COMPARING_FULL, FINGERPRINT},
         {&element, ATOLL_VARIANT_BENCH, 0, 0, 0, 1, 11 * LARGE, ATOLL_COMPARING_FULL, NOTHING},
         /* whole, as long as the pool fits */
