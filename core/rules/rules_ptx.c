@@ -55,6 +55,9 @@ static int begins_statement(const char *text, size_t at)
 
 static int stands_at(const char *text, size_t at, const struct pattern *p)
 {
+    /* nearly everywhere it is another letter, capital or not */
+    if (((unsigned)text[at] ^ (unsigned)p->text[0]) & 0xdf)
+        return 0;
     size_t n = strlen(p->text);
     if (strncasecmp(text + at, p->text, n) != 0)
         return 0;

@@ -264,6 +264,7 @@ static void test_finished_ptx(void **state)
         {"assembly-system", "mov.u64 %rd3, %gridid;\n"},
         {"assembly-persisting", "ld.global.L2::evict_last.f32 %f1, [%rd1];\n"},
         {"assembly-persisting", "\t// begin inline asm\n\t// note\n\tdiscard.global.L2 [%rd1], 128;\n"},
+        {"assembly-persisting", "Discard.global.L2 [%rd1], 128;\n"},
         {"assembly-persisting",
          "mov.u64 %rd2, 1508705875169116160;\nst.global.L2::cache_hint.f32 [a], b, %rd2;"},
         {"assembly-persisting", "st.global.L2::cache_hint.f32 [a], b, 0x14F0000000000000;\n"},
