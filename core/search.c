@@ -128,6 +128,7 @@ void atoll_search_defaults(struct atoll_search *ret_search)
         .shapes = 3,
         .translate = 1,
         .baseline_rounds = 5,
+        .analyses = 16,
     };
 }
 
@@ -135,6 +136,7 @@ void atoll_search_unsaid(struct atoll_search *ret_search)
 {
     atoll_search_defaults(ret_search);
     ret_search->baseline_rounds = 0; /* of earlier journals: their searches gave an unstable baseline up */
+    ret_search->analyses = 0;        /* and stages alone had an analyser */
 }
 
 double atoll_search_log_margin(const struct atoll_search *s)
@@ -240,6 +242,8 @@ static const struct atoll_search_field fields[] = {
     FIELD(shapes, U32, 0, 12, "first trials of a template that follow from shapes and device, 0 = none"),
     FIELD(translate, U32, 0, 1, "models: elites of another language or device model are translated"),
     FIELD(baseline_rounds, U32, 0, 16, "rounds in which an unstable baseline is tried again later, 0 = none"),
+    FIELD(analyses, U32, 0, 1024,
+          "models: bests of a task that an analyser reads, for who works on them, 0 = none"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

@@ -148,6 +148,8 @@ struct atoll_search {
     uint32_t prompt_archive;   /* versions kept per language */
     enum atoll_prompt_share prompt_share;
     uint32_t baseline_rounds; /* in which an unstable baseline is tried again later (population/baseline.h) */
+    uint32_t
+        analyses; /* bests of a task that an analyser is asked about (strategy/analysis.h), at most; 0 = none; default 16 */
 };
 
 /* One row per field of the settings. */

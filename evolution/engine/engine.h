@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 12
+#define ATOLL_ENGINE_VERSION 13
 
 struct atoll_engine;
 

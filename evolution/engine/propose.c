@@ -7,6 +7,7 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/decide.h"
+#include "evolution/strategy/analysis.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/prompts.h"
 #include "evolution/strategy/strategy.h"
@@ -87,7 +88,7 @@ static int is_sample(unsigned op)
 
 int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
-    uint64_t taken = t->samples + t->asks - t->lesson_asks;
+    uint64_t taken = t->samples + t->asks - t->lesson_asks - (t->analysis != 0);
     if (!e->search.samples)
         return 1;
     for (uint32_t i = t->pending_next; i < t->pending_count; i++)
@@ -95,7 +96,8 @@ int atoll_propose_has_samples(const struct atoll_engine *e, const struct atoll_t
     return taken < e->search.samples;
 }
 
-/* Who has something to say of what comes next: the end of the search, what tries taught, the strategy; NULL: nobody. */
+/* Who has something to say of what comes next: the end of the search, what tries taught, what is found in the best, the strategy;
+ * NULL: nobody. */
 static const struct atoll_strategy *next_strategy(const struct atoll_engine *e,
                                                   const struct atoll_task_state *t)
 {
@@ -105,6 +107,8 @@ static const struct atoll_strategy *next_strategy(const struct atoll_engine *e,
         return NULL;
     if (atoll_strategy_lessons.ready(e, t))
         return &atoll_strategy_lessons;
+    if (atoll_strategy_analyses.ready(e, t))
+        return &atoll_strategy_analyses;
     if (atoll_strategy_prompts.ready(e, t))
         return &atoll_strategy_prompts;
     return atoll_propose_has_samples(e, t) && atoll_strategy_of(e)->ready(e, t) ? atoll_strategy_of(e) : NULL;

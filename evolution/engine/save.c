@@ -8,6 +8,7 @@
 #include "evolution/population/baseline.h"
 #include "evolution/population/device_models.h"
 #include "evolution/population/judge.h"
+#include "evolution/strategy/analysis.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/prompts.h"
 #include "evolution/strategy/strategy.h"
@@ -194,6 +195,11 @@ static int sources_codec(struct atoll_codec *c, struct atoll_engine *e, struct a
         atoll_codec_u32(c, &s->uncompiled);
         bounded_codec(c, &s->judged, ATOLL_JUDGED_COUNT);
         atoll_codec_u64(c, &s->judge);
+        bounded_codec(c, &s->analysed, ATOLL_ANALYSED_COUNT);
+        atoll_codec_u64(c, &s->analysis);
+        if (c->in &&
+            (s->analysis >= e->next_ask || (s->analysed != ATOLL_ANALYSED_NOT) != (s->analysis != 0)))
+            c->in->failed = 1;
         if (s->tune && atoll_tune_codec(s->tune, c, err))
             return -1;
     }
@@ -332,6 +338,7 @@ static int task_codec(struct atoll_codec *c, struct atoll_engine *e, struct atol
     if (atoll_codec_failed(c))
         return 0;
     atoll_template_phase_codec(e, &t->phase, c);
+    atoll_analyses_codec(e, t, c);
     if (atoll_lessons_codec(e, t, c, err) || atoll_judging_codec(e, t, c, err) ||
         atoll_prompts_codec(e, t, c, err))
         return -1;

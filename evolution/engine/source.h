@@ -10,6 +10,14 @@
 #include "base/hash_index.h"
 #include "evolution/tuner/tune.h"
 
+/* Whether an analyser has read a source (evolution/strategy/analysis.h). */
+enum atoll_analysed {
+    ATOLL_ANALYSED_NOT,
+    ATOLL_ANALYSED_ASKED, /* and not answered, or without anything of use */
+    ATOLL_ANALYSED_TOLD,
+    ATOLL_ANALYSED_COUNT
+};
+
 /* What a judge said of a source (evolution/population/judge.h). */
 enum atoll_judged {
     ATOLL_JUDGED_NOT,
@@ -32,9 +40,12 @@ struct atoll_source {
     uint32_t best;                 /* individual of its best correct instance, ATOLL_NONE */
     double best_ns;                /* the time an instance must beat to challenge; 0 = none */
     uint32_t tried,
-        uncompiled; /* instances with a verdict; those of them that the compiler or the rules refused */
-    uint8_t judged; /* enum atoll_judged */
-    uint64_t judge; /* the ask about it, 0: none */
+        uncompiled;   /* instances with a verdict; those of them that the compiler or the rules refused */
+    uint8_t judged;   /* enum atoll_judged */
+    uint64_t judge;   /* the ask about it, 0: none */
+    uint8_t analysed; /* enum atoll_analysed */
+    uint64_t
+        analysis; /* the last ask whose reply says what keeps its kernels from being faster; ASKED: that about it */
 };
 
 struct atoll_sources {

@@ -32,7 +32,7 @@ int atoll_task_state_init(struct atoll_task_state *t, struct atoll_engine *e, st
     e->sources.tuners = tuners_of(&e->search);
     t->baseline_source = t->baseline = t->best = t->best_waiting = t->best_refused = t->finalist =
         t->rivals.finalist = t->lessons.distil = t->lessons.distilled = t->phase.best = t->translated =
-            t->unstable.individual = ATOLL_NONE;
+            t->unstable.individual = t->analysed = t->lead = ATOLL_NONE;
     t->final_alpha = atoll_final_alpha(e, t);
     t->random = (struct atoll_random){atoll_random_at(e->search.seed, 1 + e->task_count), 0};
     const struct atoll_strategy *strategy = atoll_strategy_of(e);

@@ -189,6 +189,10 @@ struct atoll_task_state {
     struct atoll_prompts prompts;
     struct atoll_template_phase phase;
     struct atoll_judging judging;
+    uint64_t analysis; /* for a report that is under way (evolution/strategy/analysis.h), 0: none */
+    uint32_t analyses; /* such asks so far */
+    uint32_t analysed; /* individual: the last that one was about, ATOLL_NONE */
+    uint32_t lead;     /* individual: the fastest of a beam or a tree, ATOLL_NONE */
     struct atoll_transitions transitions;
     struct atoll_failures failures;
     struct atoll_share share;

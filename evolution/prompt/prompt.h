@@ -21,7 +21,7 @@
 
 /* Raised with every change of what the program says in prompts: a replay compares prompts of its own version only.  The texts of
  * knowledge/prompts are the campaign's own, frozen. */
-#define ATOLL_PROMPT_VERSION 9
+#define ATOLL_PROMPT_VERSION 10
 
 /* A kernel as a prompt shows it.  All borrowed. */
 struct atoll_prompt_kernel {
@@ -66,8 +66,8 @@ enum atoll_prompt_section {
     ATOLL_PROMPT_HINTS,          /* of the experience library */
     ATOLL_PROMPT_KNOWLEDGE, /* entries of the knowledge base: critical constraints, then what was looked up */
     ATOLL_PROMPT_ADVICE,    /* directions in behaviour space */
-    ATOLL_PROMPT_ISSUES,    /* of a stage, or of all that are to be ordered */
-    ATOLL_PROMPT_ROUNDS,    /* a stage's attempts so far */
+    ATOLL_PROMPT_ISSUES, /* of a stage, all that are to be ordered, or what an analyser found in the parent */
+    ATOLL_PROMPT_ROUNDS, /* a stage's attempts so far */
     ATOLL_PROMPT_FAILURES,
     ATOLL_PROMPT_OUTCOMES, /* of kernels that were written with these regions */
     ATOLL_PROMPT_PLAN,     /* the step to carry out, where there is one */
@@ -106,9 +106,10 @@ struct atoll_prompt_input {
     size_t brief_count;
     const struct atoll_reply_item *step; /* the PLAN item to carry out; SUMMARISE: what was tried */
     const char *plan;                    /* the same as a text, NULL none */
-    /* ISSUE and PROPOSAL, of the stage or (ORDER) of the whole analysis, in any order: the severest are told first */
+    /* ISSUE and PROPOSAL, of the stage or (others than stages) of the whole analysis, in any order: the severest are told first */
     const struct atoll_reply_item *issues;
     size_t issue_count;
+    int has_other_params; /* the parent has other values of its params than the kernel that was analysed */
     const struct atoll_prompt_round *rounds; /* oldest first */
     size_t round_count;
     /* of the version that the ask names, in the place of the pack's prompts/LANGUAGE.md; NULL: that one.  META: what is edited */

@@ -9,10 +9,11 @@
 #include "evolution/prompt/prompt_form.h"
 #include "evolution/prompt/prompt_kernel.h"
 
-#define BRIEF_BYTES 2000 /* of each, for a budget of 48 KiB */
-#define ISSUE_BYTES 1200
-#define PLAN_BYTES  8192 /* of a step, whatever the budget */
-#define STAGE(s)    ((uint32_t)1 << (s))
+#define BRIEF_BYTES  2000 /* of each, for a budget of 48 KiB */
+#define ISSUE_BYTES  1200
+#define REPORT_LIMIT 8    /* findings of an analysis */
+#define PLAN_BYTES   8192 /* of a step, whatever the budget */
+#define STAGE(s)     ((uint32_t)1 << (s))
 
 /* ---- memory and hints ---- */
 
@@ -174,6 +175,35 @@ static void put_precedences(struct atoll_prompt_text *t, uint32_t stages)
     atoll_prompt_put(t, any ? ".\n\n" : "");
 }
 
+/* What an analyser found in the kernel that is started from. */
+static void put_report(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
+{
+    enum atoll_prompt_form form = atoll_prompt_form_of(input);
+    size_t left = 0;
+    if (!input->issue_count)
+        return;
+    atoll_prompt_put(t,
+                     "An analyst has read the parent%s, its verdict and its counters: what keeps it from "
+                     "being faster, the severest first. %s\n",
+                     input->has_other_params ? ", with other values of its params" : "",
+                     form == ATOLL_FORM_EXECUTE    ? "The planner knew this; carry out the step alone."
+                     : form == ATOLL_FORM_TEMPLATE ? "Of it take what other sizes can mend."
+                                                   : "It may be wrong: hold it against the source and the "
+                                                     "diagnosis before you build on it.");
+    for (unsigned severity = ATOLL_ISSUE_SEVERITY_LIMIT + 1, told = 0; severity-- > 0;) {
+        for (size_t i = 0; i < input->issue_count; i++) {
+            if (severity_of(&input->issues[i]) != severity)
+                continue;
+            if (told++ < REPORT_LIMIT)
+                put_issue(input, t, &input->issues[i], 0);
+            else
+                left++;
+        }
+    }
+    if (left)
+        atoll_prompt_put(t, "\n%zu more, of less weight.\n", left);
+}
+
 void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_ask *ask = input->ask;
@@ -189,6 +219,10 @@ void atoll_prompt_write_issues(const struct atoll_prompt_input *input, struct at
         put_precedences(t, stages);
         atoll_prompt_put(t, "What was found in the parent, the severest first:\n");
         put_issues(input, t, stages, ask->issues);
+        return;
+    }
+    if (ask->op != ATOLL_OPERATOR_STAGED && ask->op != ATOLL_OPERATOR_EXTRACT) {
+        put_report(input, t);
         return;
     }
     if (ask->stage >= ATOLL_ISSUE_STAGE_COUNT)

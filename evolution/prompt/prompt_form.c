@@ -11,6 +11,7 @@
 #define KERNEL    (BIT(PARENT) | BIT(TEMPLATE_TABLE) | BIT(DIAGNOSIS))
 #define HISTORY   (BIT(TRAJECTORY) | BIT(SIBLINGS) | BIT(FAILURES))
 #define LEARNT    (BIT(MEMORY) | BIT(HINTS) | BIT(KNOWLEDGE))
+#define REPORT    "What was found in the parent"
 #define END       (BIT(TOOLS) | BIT(ANSWER))
 
 static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
@@ -19,15 +20,15 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                           1,
                           1,
                           SCENE | SIZES | KERNEL | HISTORY | BIT(DEMONSTRATIONS) | BIT(INSPIRATION) | LEARNT |
-                              BIT(ADVICE) | BIT(PLAN) | END,
-                          {0}},
+                              BIT(ADVICE) | BIT(ISSUES) | BIT(PLAN) | END,
+                          {[ATOLL_PROMPT_ISSUES] = REPORT}},
     [ATOLL_FORM_EXECUTE] = {"part/executor",
                             1,
                             1,
                             0,
-                            SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | BIT(PLAN) |
-                                END,
-                            {[ATOLL_PROMPT_FAILURES] = "Earlier attempts"}},
+                            SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) |
+                                BIT(FAILURES) | BIT(PLAN) | END,
+                            {[ATOLL_PROMPT_FAILURES] = "Earlier attempts", [ATOLL_PROMPT_ISSUES] = REPORT}},
     [ATOLL_FORM_REFINE] = {"part/refiner",
                            1,
                            1,
@@ -46,8 +47,9 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                              1,
                              1,
                              0,
-                             SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(FAILURES) | END,
-                             {0}},
+                             SCENE | SIZES | KERNEL | BIT(HINTS) | BIT(KNOWLEDGE) | BIT(ISSUES) |
+                                 BIT(FAILURES) | END,
+                             {[ATOLL_PROMPT_ISSUES] = REPORT}},
     [ATOLL_FORM_TRANSLATE] =
         {"part/translator",
          1,
@@ -61,8 +63,8 @@ static const struct atoll_prompt_form_row rows[ATOLL_FORM_COUNT] = {
                          0,
                          1,
                          SCENE | SIZES | KERNEL | HISTORY | BIT(PLANS) | BIT(INSPIRATION) | LEARNT |
-                             BIT(ADVICE) | END,
-                         {0}},
+                             BIT(ADVICE) | BIT(ISSUES) | END,
+                         {[ATOLL_PROMPT_ISSUES] = REPORT}},
     [ATOLL_FORM_ANALYSE] =
         {"part/analyser",
          1,

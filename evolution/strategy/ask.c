@@ -90,6 +90,20 @@ static int has_free_count(enum atoll_operator op)
            op == ATOLL_OPERATOR_TRANSLATE;
 }
 
+/* The ask whose reply tells what an analyser found in the kernel that is started from (analysis.h); 0: nobody knows, or it is not for
+ * this ask. */
+static uint64_t report_on_parent(const struct atoll_engine *e, const struct atoll_asked *asked)
+{
+    enum atoll_operator op = asked->ask.op;
+    int is_told = asked->ask.kind == ATOLL_ASK_PLAN ||
+                  (asked->ask.kind == ATOLL_ASK_WRITE &&
+                   (op == ATOLL_OPERATOR_UNIVERSAL || op == ATOLL_OPERATOR_TEMPLATE));
+    if (!is_told || asked->parent == ATOLL_NONE || !e->search.analyses)
+        return 0;
+    const struct atoll_source *s = &e->sources.items[e->individuals.items[asked->parent].source];
+    return s->analysed == ATOLL_ANALYSED_TOLD ? s->analysis : 0;
+}
+
 int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const struct atoll_asked *asked,
                    struct atoll_err *err)
 {
@@ -100,6 +114,8 @@ int atoll_ask_make(struct atoll_engine *e, struct atoll_task_state *t, const str
     made.ask.number = e->next_ask++;
     if (made.ask.kind == ATOLL_ASK_WRITE && has_free_count(made.ask.op))
         made.ask.count = e->search.ask_candidates;
+    if (!made.ask.plan)
+        made.ask.plan = report_on_parent(e, &made);
     if (atoll_wording_choose(e, t, &made, err))
         return -1;
     if (atoll_array_reserve(&asks->items, &asks->capacity, asks->count + 1, sizeof(*asks->items), err))

@@ -2,6 +2,7 @@
 #include "evolution/strategy/strategy.h"
 
 #include "evolution/population/judgement.h"
+#include "evolution/strategy/analysis.h"
 #include "evolution/strategy/lesson.h"
 #include "evolution/strategy/prompts.h"
 #include "evolution/strategy/template_phase.h"
@@ -17,8 +18,9 @@ const struct atoll_strategy *atoll_strategy_of(const struct atoll_engine *e)
     return strategies[e->search.strategy];
 }
 
-static const struct atoll_strategy *const beside[] = {
-    &atoll_strategy_prompts, &atoll_strategy_judge, &atoll_strategy_lessons, &atoll_strategy_template_phase};
+static const struct atoll_strategy *const beside[] = {&atoll_strategy_prompts, &atoll_strategy_judge,
+                                                      &atoll_strategy_lessons, &atoll_strategy_analyses,
+                                                      &atoll_strategy_template_phase};
 
 int atoll_strategy_settled(struct atoll_engine *e, struct atoll_task_state *t, uint64_t ask,
                            uint32_t individual, struct atoll_err *err)

@@ -2,6 +2,7 @@
 
 #include "evolution/engine/budget.h"
 #include "evolution/engine/propose.h"
+#include "evolution/strategy/analysis.h"
 #include "evolution/strategy/ask.h"
 #include "evolution/strategy/lesson.h"
 
@@ -71,7 +72,8 @@ int atoll_template_phase_is_active(const struct atoll_engine *e, const struct at
 static int is_over(const struct atoll_engine *e, const struct atoll_task_state *t)
 {
     return !t->under_way && !t->asks && t->pending_next == t->pending_count &&
-           !atoll_strategy_of(e)->ready(e, t) && !atoll_strategy_lessons.ready(e, t);
+           !atoll_strategy_of(e)->ready(e, t) && !atoll_strategy_lessons.ready(e, t) &&
+           !atoll_strategy_analyses.ready(e, t);
 }
 
 static int ready(const struct atoll_engine *e, const struct atoll_task_state *t)

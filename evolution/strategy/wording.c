@@ -49,6 +49,13 @@ static int has_text(enum atoll_ask_kind kind)
     return kind == ATOLL_ASK_WRITE || kind == ATOLL_ASK_PLAN || kind == ATOLL_ASK_ANALYSE;
 }
 
+/* A step, or a stage's issues; who is only told what an analyser found may be told it in other words. */
+static int carries_out(const struct atoll_ask *ask)
+{
+    return ask->op == ATOLL_OPERATOR_EXECUTE || ask->op == ATOLL_OPERATOR_STAGED ||
+           ask->op == ATOLL_OPERATOR_EXTRACT;
+}
+
 static const struct atoll_prompt_author *author_of(const struct atoll_prompts *p, uint64_t ask)
 {
     for (uint32_t i = 0; ask && i < p->author_count; i++)
@@ -74,7 +81,8 @@ int atoll_wording_choose(struct atoll_engine *e, struct atoll_task_state *t, str
     if (!atoll_wording_is_on(e) || !has_text(asked->ask.kind) || language >= ATOLL_PROMPT_LANGUAGES)
         return 0;
     struct atoll_prompt_archive *archive = &atoll_wording_pool(e, t)->archives[language];
-    const struct atoll_prompt_author *author = author_of(&t->prompts, asked->ask.plan);
+    const struct atoll_prompt_author *author =
+        carries_out(&asked->ask) ? author_of(&t->prompts, asked->ask.plan) : NULL;
     asked->ask.prompt = author ? author->version : atoll_prompt_archive_draw(archive, &e->search, &t->random);
     atoll_prompt_archive_use(archive, asked->ask.prompt);
     return asked->ask.kind == ATOLL_ASK_WRITE ? 0 : remember(&t->prompts, &asked->ask, err);

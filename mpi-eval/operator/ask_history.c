@@ -249,13 +249,16 @@ const struct atoll_reply_item *atoll_ask_history_step(const struct atoll_ask_his
                                                       const struct atoll_ask *ask)
 {
     const struct atoll_ask_record *r = ask->plan ? atoll_ask_history_find(h, ask->plan) : NULL;
-    return r ? atoll_items_plan(r->items, r->item_count, ask->plan_index) : NULL;
+    return r && r->ask.kind == ATOLL_ASK_PLAN ? atoll_items_plan(r->items, r->item_count, ask->plan_index)
+                                              : NULL;
 }
 
 const struct atoll_ask_record *atoll_ask_history_analysis(const struct atoll_ask_history *h,
                                                           const struct atoll_ask *ask)
 {
     const struct atoll_ask_record *r = ask->plan ? atoll_ask_history_find(h, ask->plan) : NULL;
+    if (r && r->ask.kind == ATOLL_ASK_PLAN) /* what its planner was told */
+        r = r->ask.plan ? atoll_ask_history_find(h, r->ask.plan) : NULL;
     return r && r->ask.kind == ATOLL_ASK_ANALYSE && r->is_answered && r->status == ATOLL_REPLY_OK ? r : NULL;
 }
 

@@ -48,7 +48,7 @@ const struct atoll_ask_record *atoll_ask_history_find(const struct atoll_ask_his
 /* The plan that an ask carries out; NULL: it has none, or nobody told it. */
 const struct atoll_reply_item *atoll_ask_history_step(const struct atoll_ask_history *history,
                                                       const struct atoll_ask *ask);
-/* The analysis that a stage's ask rests on; NULL: the built-in operator made it. */
+/* The analysis that an ask rests on, or the plan that it carries out; NULL: there is none in words. */
 const struct atoll_ask_record *atoll_ask_history_analysis(const struct atoll_ask_history *history,
                                                           const struct atoll_ask *ask);
 /* The answered asks for plans of the ask's parent that came before it, the newest first, at most limit; how many. */

@@ -400,19 +400,22 @@ static int tell_briefing(const struct kernels *k, const struct atoll_briefing *b
     return 0;
 }
 
-/* A stage works on its own; who orders stages sees all of them. */
+/* A stage works on its own; others see all that was found in the kernel they start from. */
 static void tell_issues(const struct kernels *k, struct told *t, struct atoll_prompt_input *input)
 {
     const struct atoll_ask_record *analysis =
         atoll_ask_history_analysis(atoll_prompt_context_asks(k->io->context), k->ask);
+    int is_stage = k->ask->op == ATOLL_OPERATOR_EXTRACT ||
+                   (k->ask->op == ATOLL_OPERATOR_STAGED && k->ask->kind == ATOLL_ASK_WRITE);
     input->issues = t->issues;
+    input->has_other_params = analysis && !atoll_id_equal(&analysis->ask.parent, &k->ask->parent);
     for (uint32_t i = 0; analysis && i < analysis->item_count; i++) {
         const struct atoll_reply_item *item = &analysis->items[i];
         int is_open = item->kind == ATOLL_ITEM_PROPOSAL || item->issue == ATOLL_ISSUE_COUNT;
         int is_of_stage =
             item->stage == k->ask->stage || (is_open && k->ask->stage == ATOLL_ISSUE_STAGE_DISCOVERY);
         if ((item->kind == ATOLL_ITEM_ISSUE || item->kind == ATOLL_ITEM_PROPOSAL) &&
-            (k->ask->kind == ATOLL_ASK_ORDER || is_of_stage)) {
+            (!is_stage || is_of_stage)) {
             t->issues[input->issue_count++] = *item;
         }
     }

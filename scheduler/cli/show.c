@@ -426,6 +426,7 @@ static void print_candidate(const struct atoll_archive_view *view, uint64_t row,
         atoll_maker_name(atoll_query_maker(view->query, row)), atoll_tables_text(view->tables, c.origin),
         timing_of(view, &c));
     print_judgement(view, &c);
+    atoll_show_analysis_print(view, &c);
     print_speedups(view, &c, row);
     print_evaluations(view, row, with_samples);
     print_duels(view, &c.id);
@@ -501,16 +502,17 @@ static void print_candidate_json(const struct atoll_archive_view *view, uint64_t
     }
     atoll_tables_get(view->tables, ATOLL_TABLE_CANDIDATES, row, &c);
     atoll_id_hex(&c.id, id);
-    object = json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "candidate", id, "task",
-        atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)), "made_by",
-        atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
-        atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
-        atoll_operator_name((enum atoll_operator)c.operator_), "choice",
-        atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation", (int)c.generation,
-        "language", atoll_tables_text(view->tables, c.language), "timing", timing_of(view, &c), "source",
-        atoll_json_text(atoll_tables_text(view->tables, c.source)), "evaluations",
-        evaluations_json(view, row), "lineage", lineage, "judgement", judgement_json(view, &c));
+    object =
+        json_pack("{s:s, s:o, s:s, s:o, s:s, s:s, s:i, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "candidate",
+                  id, "task", atoll_json_text(atoll_query_task_name(view->query, c.campaign, c.task)),
+                  "made_by", atoll_maker_name(atoll_query_maker(view->query, row)), "origin",
+                  atoll_json_text(atoll_tables_text(view->tables, c.origin)), "operator",
+                  atoll_operator_name((enum atoll_operator)c.operator_), "choice",
+                  atoll_tables_text(view->tables, c.choice), "island", (int)c.island, "generation",
+                  (int)c.generation, "language", atoll_tables_text(view->tables, c.language), "timing",
+                  timing_of(view, &c), "source", atoll_json_text(atoll_tables_text(view->tables, c.source)),
+                  "evaluations", evaluations_json(view, row), "lineage", lineage, "judgement",
+                  judgement_json(view, &c), "analysis", atoll_show_analysis_json(view, &c));
     add_speedups(view, &c, row, object);
     atoll_json_print(object, JSON_INDENT(2), stdout);
 }

@@ -305,3 +305,50 @@ json_t *atoll_show_ask_json(const struct atoll_archive_view *view, uint64_t row)
     json_decref(more);
     return object;
 }
+
+/* ---- the analysis of a candidate ---- */
+
+/* 1 and the ask; 0: there is none. */
+static int find_analysis(const struct atoll_archive_view *view, const struct atoll_row_candidate *c,
+                         struct atoll_row_ask *ret_ask)
+{
+    for (uint64_t i = atoll_tables_count(view->tables, ATOLL_TABLE_ASKS); i-- > 0;) {
+        atoll_tables_get(view->tables, ATOLL_TABLE_ASKS, i, ret_ask);
+        if (ret_ask->kind == ATOLL_ASK_ANALYSE && ret_ask->status == 1 + ATOLL_REPLY_OK && ret_ask->items &&
+            ret_ask->campaign == c->campaign && ret_ask->task == c->task && ret_ask->model == c->model &&
+            atoll_id_equal(&ret_ask->parent, &c->id))
+            return 1;
+    }
+    return 0;
+}
+
+void atoll_show_analysis_print(const struct atoll_archive_view *view,
+                               const struct atoll_row_candidate *candidate)
+{
+    struct atoll_row_ask ask;
+    struct atoll_row_item row;
+    uint64_t cursor = 0;
+
+    if (!find_analysis(view, candidate, &ask))
+        return;
+    atoll_print(stdout, "analysis by %s (ask:%llu tells the whole)\n", text_of(view, ask.origin),
+                (unsigned long long)ask.number);
+    while (next_of(view, ATOLL_TABLE_ITEMS, &ask, &cursor, &row)) {
+        char severity[24] = "";
+        if (row.severity)
+            snprintf(severity, sizeof(severity), ", severity %u", row.severity);
+        atoll_print_line(stdout, 4, "  - %s%s: %s",
+                         *text_of(view, row.issue) ? text_of(view, row.issue) : text_of(view, row.title),
+                         severity, text_of(view, row.text));
+    }
+}
+
+json_t *atoll_show_analysis_json(const struct atoll_archive_view *view,
+                                 const struct atoll_row_candidate *candidate)
+{
+    struct atoll_row_ask ask;
+
+    return find_analysis(view, candidate, &ask)
+               ? json_pack("{s:I, s:o}", "ask", (json_int_t)ask.number, "items", items_json(view, &ask))
+               : json_null();
+}

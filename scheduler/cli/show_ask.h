@@ -14,4 +14,11 @@ int64_t atoll_show_ask_named(const struct atoll_archive_view *view, const char *
 void atoll_show_ask_print(const struct atoll_archive_view *view, uint64_t row);
 json_t *atoll_show_ask_json(const struct atoll_archive_view *view, uint64_t row); /* new reference */
 
+/* What an analyser found in a candidate, the last one who said something: lines of `show`; nothing where nobody did. */
+void atoll_show_analysis_print(const struct atoll_archive_view *view,
+                               const struct atoll_row_candidate *candidate);
+/* The same, with its ask, as a new reference; null. */
+json_t *atoll_show_analysis_json(const struct atoll_archive_view *view,
+                                 const struct atoll_row_candidate *candidate);
+
 #endif

@@ -23,7 +23,7 @@ SHORT = 15
 # Tables of functions: who finds one by its name calls back into who lists it. Proven: without these names there is no circle.
 TABLES = {
     "atoll_strategy_beam", "atoll_strategy_islands", "atoll_strategy_repeated", "atoll_strategy_staged", "atoll_strategy_tree",
-    "atoll_strategy_judge", "atoll_strategy_lessons", "atoll_strategy_prompts", "atoll_strategy_template_phase",
+    "atoll_strategy_analyses", "atoll_strategy_judge", "atoll_strategy_lessons", "atoll_strategy_prompts", "atoll_strategy_template_phase",
     "atoll_provider_anthropic", "atoll_provider_chat", "atoll_provider_responses",
     "atoll_backend_cuda",
 }

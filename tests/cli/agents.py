@@ -30,15 +30,15 @@ os.environ.update(ATOLL_QUEUE=str(root / "queue"), XDG_STATE_HOME=str(root / "st
 os.environ.pop("ATOLL_SITE", None)
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
     "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
-                {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan"}),
+                {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan", "analyse/plan"}),
     "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=4"],
-             {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan"}),
+             {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan", "analyse/plan"}),
     "staged": (["stage_rounds=2", "staged_runs=2", "islands=2", "generation_size=1"],
                {"analyse/staged", "order/staged", "write/staged", "write/extract", "write/template", "distil/plan"}),
     "two languages": (["generation_size=4", "triton=beside"], {"write/universal", "write/translate", "write/template"}),
 }
 ROLES = {"write/universal": "writer", "write/template": "templater", "summarise/plan": "summarizer", "plan/plan": "planner",
-         "write/execute": "executor", "analyse/staged": "analyser", "order/staged": "orderer", "write/staged": "refiner",
+         "write/execute": "executor", "analyse/staged": "analyser", "analyse/plan": "analyser", "order/staged": "orderer", "write/staged": "refiner",
          "write/extract": "extractor", "distil/plan": "distiller", "meta/plan": "prompter",
          "write/initialise": "drafter", "judge/plan": "judge", "write/translate": "writer"}
 
@@ -290,6 +290,10 @@ def check_told(strategy, asks):
     for kind, words in told.items():
         prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
         check(not prompts or any(words in p for p in prompts), f"{strategy}: no prompt for {kind} tells '{words}'")
+    for kind in ("write/universal", "plan/plan", "write/execute"):  # and what an analyser found in their parent
+        prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
+        check(strategy not in ("islands", "beam") or not prompts or any("What was found in the parent" in p and "Loads wait" in p for p in prompts),
+              f"{strategy}: no prompt for {kind} tells what was found")
     promised = {"plan/plan": "2 answer the same question", "write/staged": "attempt 1 of 2"}  # settings that prompts speak of
     for kind, words in promised.items():
         prompts = [a["prompt"] for a in asks if f"{a['kind']}/{a['operator']}" == kind and a["prompt"]]
@@ -353,6 +357,15 @@ def check_archive(strategy, campaign, asks):
     shown = json.loads(atoll("show", campaign, f"ask:{number}", "--json"))
     check(shown["items"] and shown["sections"] and shown["asked"] == "player", f"{strategy}: show ask:{number}: {shown}")
     check(shown["items"][0]["title"] in atoll("show", campaign, f"ask:{number}"), f"{strategy}: show ask:{number}")
+    for ask in asks:  # what an analyser found is shown with its kernel
+        if ask["kind"] != "analyse" or ask["status"] != "ok" or ask["number"] != max(
+                a["number"] for a in asks if a["kind"] == "analyse" and a["status"] == "ok" and a["parent"] == ask["parent"]):
+            continue
+        analysis = json.loads(atoll("show", campaign, ask["parent"], "--json"))["analysis"]
+        check(analysis["ask"] == ask["number"] and analysis["items"][0]["text"] == items[ask["number"]][0]["text"],
+              f"{strategy}: show of the kernel that ask {ask['number']} is about: {analysis}")
+        check(f"(ask:{ask['number']} tells the whole)" in atoll("show", campaign, ask["parent"]), f"{strategy}: show of {ask['parent']}")
+        break
     whole = rows(campaign, "campaign")[0]["tokens"]
     check(whole == sum(a["tokens"] + a["tool_tokens"] for a in asks), f"{strategy}: {whole} tokens")
 

@@ -15,7 +15,7 @@ build, source = sys.argv[1:3]
 cassettes = sorted(p for p in pathlib.Path(source, "tests/fixtures/cassettes").iterdir() if p.is_dir())
 replayed = 0
 # Who is asked what, in those of this version together.
-AGENTS = {"write/universal", "plan/plan", "write/execute", "analyse/staged", "order/staged", "write/staged", "write/extract",
+AGENTS = {"write/universal", "plan/plan", "write/execute", "analyse/staged", "analyse/plan", "order/staged", "write/staged", "write/extract",
           "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan", "write/initialise", "tools"}
 agents = set()
 

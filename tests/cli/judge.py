@@ -106,7 +106,7 @@ def run(mode, killed_at):
     campaign, model = root / mode, Model(root / f"{mode}-spool")
     words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player", "--gateway", f"spool:{model.spool}",
              "--evaluations", 30, "--seconds", 0, "--seed", 3, "-q"]
-    for setting in ["ask_share=1", "tools=0", "template_rounds=0", "memory=0", "distil=0", "prompt_evolution=0", f"judge={mode}", "judge_limit=0.6"]:
+    for setting in ["ask_share=1", "tools=0", "template_rounds=0", "memory=0", "distil=0", "analyses=0", "prompt_evolution=0", f"judge={mode}", "judge_limit=0.6"]:
         words += ["--set", setting]
     process = start(words)
     model.start()

@@ -125,7 +125,7 @@ class Author(threading.Thread):
 def command(campaign, where, *more):
     return ["run", f"{source}/suites/starter", "--only", "matmul", "--only", "softmax_rows", "-o", campaign, "--backend",
             "null", "--model", "writer=author,*=another", "--role", "writer:temperature=0.5,effort=low", "--gateway", where, "--evaluations", EVALUATIONS, "--seconds", 0, "--seed", 5,
-            "--set", "ask_share=1", "--set", "template_rounds=0", "--set", "memory=0", "--set", "distil=0", "-q", *more]
+            "--set", "ask_share=1", "--set", "template_rounds=0", "--set", "memory=0", "--set", "distil=0", "--set", "analyses=0", "-q", *more]
 
 
 def check_dialogues(campaign, said):

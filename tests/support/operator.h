@@ -14,7 +14,8 @@
 /* Nothing is asked but what the strategy itself asks. */
 static inline void op_strategy_alone(struct atoll_search *search)
 {
-    search->memory = search->distil = search->template_rounds = search->prompt_evolution = 0;
+    search->memory = search->distil = search->template_rounds = search->prompt_evolution = search->analyses =
+        0;
 }
 
 static inline uint32_t op_count(const struct sim *s)
@@ -45,6 +46,16 @@ static inline void op_status(struct sim *s, uint64_t ask, enum atoll_reply_statu
 static inline void op_plans(struct sim *s, uint64_t ask, uint32_t count)
 {
     op_reply(s, &(struct atoll_reply){.ask = ask, .plan_count = count});
+}
+
+/* So many things that an analyser found. */
+static inline void op_issues(struct sim *s, uint64_t ask, uint32_t count)
+{
+    struct atoll_reply reply = {.ask = ask, .item_count = count};
+    for (uint32_t i = 0; i < count; i++)
+        reply.items[i] = (struct atoll_reply_item){.kind = ATOLL_ITEM_ISSUE, .text = "Rows are read twice."};
+    atoll_reply_count_items(&reply);
+    op_reply(s, &reply);
 }
 
 /* So likely the kernel that the ask is about cheats. */
@@ -179,6 +190,8 @@ static inline void op_answer(struct sim *s, struct op_moods *m)
         op_status(s, ask.number, ATOLL_REPLY_OK);
     else if (ask.kind == ATOLL_ASK_JUDGE)
         op_judge(s, ask.number, sim_unit(s));
+    else if (ask.kind == ATOLL_ASK_ANALYSE)
+        op_issues(s, ask.number, (uint32_t)sim_below(s, 3));
     else if (ask.kind == ATOLL_ASK_PLAN)
         op_plans(s, ask.number, (uint32_t)sim_below(s, 2 * (uint64_t)ask.count + 1));
     else

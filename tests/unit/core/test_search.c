@@ -43,7 +43,7 @@ static void languages_travel(void **state)
     atoll_search_defaults(&s);
     assert_int_equal(s.language, ATOLL_LANGUAGE_C);
     s.language = ATOLL_LANGUAGE_CUDA;
-    s.baseline_rounds = 0;
+    s.baseline_rounds = s.analyses = 0;
     s.asks = 17;
     atoll_buffer_init(&bytes, 4096);
     atoll_search_encode(&s, &bytes);
@@ -119,6 +119,7 @@ static void rows_that_are_not_there_change_nothing(void **state)
     atoll_search_defaults(&s);
     atoll_search_unsaid(&unsaid);
     assert_true(s.baseline_rounds == 5 && unsaid.baseline_rounds == 0);
+    assert_true(s.analyses == 16 && unsaid.analyses == 0);
     atoll_buffer_init(&bytes, 4096);
     atoll_search_encode(&unsaid, &bytes);
     assert_int_equal(bytes.data[OLD_BYTES + 1], ROWS_OF_7);

@@ -136,6 +136,35 @@ static void many_issues_are_told(void **state)
     scene_fini(&s);
 }
 
+/* The severest of what an analyser found, and how many others there are; of a kernel with other params it says so. */
+static void a_report_is_short(void **state)
+{
+    static struct scene s;
+    static struct atoll_reply_item items[ATOLL_REPLY_ITEM_LIMIT];
+    scene_init(&s);
+    as_universal(&s);
+    for (size_t i = 0; i < ATOLL_REPLY_ITEM_LIMIT; i++) {
+        items[i] = s.items[1];
+        items[i].severity = (uint8_t)(1 + i % 5);
+        items[i].text = i % 5 == 4 ? "It is severe." : "It is none.";
+    }
+    s.input.issues = items;
+    s.input.issue_count = ATOLL_REPLY_ITEM_LIMIT;
+    const char *text = written(&s);
+    size_t count = 0;
+    for (const char *at = strstr(text, "It is severe."); at; at = strstr(at + 1, "It is severe."))
+        count++;
+    assert_int_equal(count, 8);
+    assert_null(strstr(text, "It is none."));
+    assert_non_null(strstr(text, "\n56 more, of less weight.\n"));
+    assert_non_null(strstr(text, "has read the parent, its verdict"));
+    s.input.has_other_params = 1;
+    assert_non_null(strstr(written(&s), "has read the parent, with other values of its params, its verdict"));
+    s.input.issue_count = 0;
+    assert_null(strstr(written(&s), "What was found in the parent"));
+    scene_fini(&s);
+}
+
 /* Shapes, examples and names of the system texts are those that the readers take. */
 static void system_texts_name_what_is_read(void **state)
 {
@@ -209,7 +238,7 @@ int main(void)
         cmocka_unit_test(changes_are_shown_shortly), cmocka_unit_test(large_tables_are_cut),
         cmocka_unit_test(counts_are_those_of_all),   cmocka_unit_test(an_executor_without_a_step_is_a_writer),
         cmocka_unit_test(many_issues_are_told),      cmocka_unit_test(system_texts_name_what_is_read),
-        cmocka_unit_test(examples_are_read),
+        cmocka_unit_test(examples_are_read),         cmocka_unit_test(a_report_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

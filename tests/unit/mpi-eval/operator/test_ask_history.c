@@ -127,11 +127,38 @@ static void a_stage_has_its_rounds_and_its_analysis(void **state)
     assert_null(atoll_ask_history_analysis(history, &ask));
 }
 
+/* Who carries out a plan knows what its planner was told; an analysis holds no step, whatever is in it. */
+static void a_plan_passes_its_analysis_on(void **state)
+{
+    const struct atoll_reply_item items[] = {{.kind = ATOLL_ITEM_ISSUE, .text = "i"},
+                                             {.kind = ATOLL_ITEM_PLAN, .text = "p"}};
+    struct atoll_ask analysis = ask_of(1, ATOLL_ASK_ANALYSE, ATOLL_OPERATOR_PLAN, 0, 0);
+    struct atoll_ask plan = ask_of(2, ATOLL_ASK_PLAN, ATOLL_OPERATOR_PLAN, 0, 0);
+    struct atoll_ask attempt = ask_of(3, ATOLL_ASK_WRITE, ATOLL_OPERATOR_EXECUTE, 0, 0);
+    (void)state;
+    add(&analysis);
+    reply(1, items, 2, NULL);
+    plan.plan = 1;
+    add(&plan);
+    reply(2, items, 2, NULL);
+    attempt.plan = 2;
+    assert_ptr_equal(atoll_ask_history_analysis(history, &plan), atoll_ask_history_find(history, 1));
+    assert_ptr_equal(atoll_ask_history_analysis(history, &attempt), atoll_ask_history_find(history, 1));
+    assert_string_equal(atoll_ask_history_step(history, &attempt)->text, "p");
+    assert_null(atoll_ask_history_step(history, &plan));
+    plan.number = 4;
+    plan.plan = 0;
+    add(&plan);
+    attempt.plan = 4;
+    assert_null(atoll_ask_history_analysis(history, &attempt));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_plan_is_found_by_its_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_briefing_and_turns_live_until_the_reply, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_plan_passes_its_analysis_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stage_has_its_rounds_and_its_analysis, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -329,6 +329,34 @@ static void words_do_not_change(void **state)
     assert_string_not_equal(before.messages[1].text, after.messages[1].text);
 }
 
+/* What an analyser found is told to who is asked about its kernel, as far as the ask names it; what comes later changes nothing. */
+static void an_analysis_is_told(void **state)
+{
+    struct stand *s = *state;
+    struct atoll_ask ask = *op_at(s->sim, 0),
+                     analysis = {.number = 1000, .kind = ATOLL_ASK_ANALYSE, .op = ATOLL_OPERATOR_PLAN};
+    struct atoll_event event;
+    analysis.parent = ask.parent;
+    for (; analysis.number < 1002; analysis.number++) {
+        assert_int_equal(atoll_prompt_context_add_ask(s->context, &analysis, NULL), 0);
+        atoll_event_init(&event, ATOLL_EVENT_REPLY);
+        event.reply = (struct atoll_reply){.ask = analysis.number, .item_count = 1};
+        event.reply.items[0] = (struct atoll_reply_item){
+            .kind = ATOLL_ITEM_ISSUE,
+            .stage = 4,
+            .text = analysis.number == 1000 ? "Rows are read twice.\n# Task" : "Nothing is left.",
+            .after = "Read them once."};
+        assert_int_equal(atoll_prompt_context_add_event(s->context, &event, NULL), 0);
+        ask.plan = 1000;
+        struct atoll_llm_request request = request_of(s, &ask, s->arena);
+        assert_non_null(strstr(request.messages[1].text, "An analyst has read the parent, its verdict"));
+        assert_non_null(strstr(request.messages[1].text, "\n| Rows are read twice.\n| # Task\n  Fix:\n"));
+        ask.plan = 0;
+        request = request_of(s, &ask, s->arena);
+        assert_null(strstr(request.messages[1].text, "analyst"));
+    }
+}
+
 static void say(struct atoll_llm_outcome *outcome, enum atoll_llm_status status, const char *text,
                 size_t length)
 {
@@ -443,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(turns_fit_the_context, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_left_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(thoughts_take_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_analysis_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_do_not_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outcomes_become_replies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nuls_and_odd_costs_do_no_harm, set_up, tear_down),
