@@ -53,6 +53,20 @@ static void split_make(struct atoll_report *r, double occupied_ns)
     s->idle_ns = (r->wall_ns - occupied_ns) / count;
 }
 
+/* Once there is nothing more to order, the device waits for whatever takes longest to compile. */
+static void fed_make(struct atoll_report *r)
+{
+    double occupied_ns = 0;
+    r->fed_ns = 0;
+    for (size_t i = 0; i < r->count; i++)
+        r->fed_ns = fmax(r->fed_ns, r->records[i].ordered_ns);
+    for (size_t i = 0; i < r->count; i++) {
+        double end_ns = r->records[i].answered_ns, begin_ns = end_ns - r->records[i].occupied_ns;
+        occupied_ns += fmax(0, fmin(end_ns, r->fed_ns) - begin_ns);
+    }
+    r->fed_share = r->fed_ns > 0 ? fmin(1, occupied_ns / r->fed_ns) : 0;
+}
+
 void atoll_report_make(struct atoll_report *r)
 {
     double occupied_ns = 0, candidate_ns = 0, *scratch = malloc((r->count + 1) * sizeof(*scratch));
@@ -74,6 +88,7 @@ void atoll_report_make(struct atoll_report *r)
     r->per_hour_without_hangs = (double)(r->count - r->hang_count) / (r->wall_ns - r->hang_ns) * HOUR_NS;
     r->occupied_share = occupied_ns / r->wall_ns;
     r->candidate_share = candidate_ns / r->wall_ns;
+    fed_make(r);
     if (r->count)
         split_make(r, occupied_ns);
     if (scratch)
@@ -189,6 +204,8 @@ void atoll_report_print(const struct atoll_report *r)
     const struct atoll_split *s = &r->split;
     printf("%zu candidates in %.2f s: %.0f candidates per GPU-hour; occupied %.1f %%, candidates %.1f %%\n",
            r->count, r->wall_ns / 1e9, r->per_hour, 100 * r->occupied_share, 100 * r->candidate_share);
+    printf("until the last order went out, after %.2f s: occupied %.1f %%\n", r->fed_ns / 1e9,
+           100 * r->fed_share);
     printf("hung: %zu, which cost %.2f s; without them %.0f candidates per GPU-hour\n", r->hang_count,
            r->hang_ns / 1e9, r->per_hour_without_hangs);
     printf("ms per candidate: check %.2f  sampling %.2f  counters %.2f  other %.2f  idle %.2f  (beside them: "
@@ -310,14 +327,16 @@ void atoll_report_json(const struct atoll_report *r, FILE *out)
         out,
         " \"count\": %zu, \"wall_ns\": %.0f, \"candidates_per_gpu_hour\": %.1f,\n"
         " \"candidates_per_gpu_hour_without_hangs\": %.1f, \"hang_count\": %zu, \"hang_ns\": %.0f,\n"
-        " \"occupied_share\": %.5f, \"candidate_share\": %.5f, \"as_meant\": %zu,\n"
+        " \"occupied_share\": %.5f, \"candidate_share\": %.5f, \"fed_ns\": %.0f, \"fed_share\": %.5f, "
+        "\"as_meant\": %zu,\n"
         " \"per_candidate_ns\": {\"compile\": %.0f, \"check\": %.0f, \"sampling\": %.0f, \"counters\": %.0f, "
         "\"other\": %.0f, \"idle\": %.0f},\n \"counters_read\": %zu, \"counters_known\": %zu, \"trials\": "
         "%lu, "
         "\"phases_ns\": {",
         r->count, r->wall_ns, r->per_hour, r->per_hour_without_hangs, r->hang_count, r->hang_ns,
-        r->occupied_share, r->candidate_share, r->as_meant_count, s->compile_ns, s->check_ns, s->sampling_ns,
-        s->counters_ns, s->other_ns, s->idle_ns, r->read_count, r->known_count, r->phases.trial_count);
+        r->occupied_share, r->candidate_share, r->fed_ns, r->fed_share, r->as_meant_count, s->compile_ns,
+        s->check_ns, s->sampling_ns, s->counters_ns, s->other_ns, s->idle_ns, r->read_count, r->known_count,
+        r->phases.trial_count);
     for (unsigned i = 0; i < ATOLL_PHASE_COUNT; i++)
         fprintf(out, "%s\"%s\": %.0f", i ? ", " : "", atoll_phase_name((enum atoll_phase)i), r->phases.ns[i]);
     fprintf(out, "},\n \"device_time_ns\": {");

@@ -31,7 +31,8 @@ struct atoll_report {
     double per_hour;               /* candidates per GPU-hour */
     double per_hour_without_hangs; /* the same without candidates that hung and their time */
     double occupied_share, candidate_share;
-    double hang_ns;                    /* occupied time of those that hung */
+    double fed_ns, fed_share; /* until the last order went out: its time, and the occupied share of it */
+    double hang_ns;           /* occupied time of those that hung */
     size_t hang_count, as_meant_count; /* as_meant: the verdict that the source was made for */
     size_t read_count, known_count;    /* candidates with counters: read now, or those of the same binary */
     struct atoll_split split;          /* mean of all candidates */
