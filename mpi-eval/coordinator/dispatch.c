@@ -8,6 +8,7 @@
 
 #define BUCKETS     1024u
 #define ORDER_LIMIT (1u << 20)
+#define HOME_LIMIT  (1u << 20) /* tasks */
 
 enum order_state { ORDER_WAITING, ORDER_SENT, ORDER_ANSWERED };
 
@@ -31,6 +32,8 @@ struct atoll_dispatch {
     size_t count;
     unsigned peer_count;
     unsigned *sent_counts;
+    unsigned *homes; /* by task: one more than the peer, 0 none */
+    size_t home_count;
 };
 
 static void queue_remove(struct queue *queue, struct order *order)
@@ -75,6 +78,7 @@ void atoll_dispatch_destroy(struct atoll_dispatch *d)
         }
     }
     free(d->sent_counts);
+    free(d->homes);
     free(d);
 }
 
@@ -143,16 +147,51 @@ int atoll_dispatch_decide(struct atoll_dispatch *d, const struct atoll_decision 
     }
 }
 
-const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model,
-                                                 int has_torch)
+static int is_elsewhere(const struct atoll_dispatch *d, const struct atoll_decision *decision, unsigned peer)
+{
+    unsigned home = decision->task < d->home_count ? d->homes[decision->task] : 0;
+    return home && home != peer + 1 && !atoll_decision_is_about_rival(decision);
+}
+
+static struct order *next_for(const struct atoll_dispatch *d, unsigned peer, uint32_t model, int has_torch,
+                              int is_home_only)
 {
     struct order *order = d->waiting.first;
     while (order && (order->decision.model != model ||
-                     (!has_torch && atoll_decision_is_about_rival(&order->decision)))) {
+                     (!has_torch && atoll_decision_is_about_rival(&order->decision)) ||
+                     (is_home_only && is_elsewhere(d, &order->decision, peer))))
         order = order->next;
+    return order;
+}
+
+/* The first one to be sent an order; without memory the task has none, which costs answers alone. */
+static void home_find(struct atoll_dispatch *d, const struct atoll_decision *decision, unsigned peer)
+{
+    size_t task = decision->task;
+    if (atoll_decision_is_about_rival(decision) || task >= HOME_LIMIT)
+        return;
+    if (task >= d->home_count) {
+        size_t count = 2 * task + 64;
+        unsigned *homes = realloc(d->homes, count * sizeof(*homes));
+        if (!homes)
+            return;
+        memset(homes + d->home_count, 0, (count - d->home_count) * sizeof(*homes));
+        d->homes = homes;
+        d->home_count = count;
     }
+    if (!d->homes[task])
+        d->homes[task] = peer + 1;
+}
+
+const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *d, unsigned peer, uint32_t model,
+                                                 int has_torch, int is_home_only)
+{
+    struct order *order = next_for(d, peer, model, has_torch, 1);
+    if (!order && !is_home_only)
+        order = next_for(d, peer, model, has_torch, 0);
     if (!order)
         return NULL;
+    home_find(d, &order->decision, peer);
     queue_remove(&d->waiting, order);
     order->state = ORDER_SENT;
     order->peer = peer;
@@ -205,6 +244,8 @@ void atoll_dispatch_settle(struct atoll_dispatch *d, uint64_t evaluation)
 /* From the last to the first, each put in front of all that wait: they keep their order. */
 void atoll_dispatch_lose(struct atoll_dispatch *d, unsigned peer)
 {
+    for (size_t i = 0; i < d->home_count; i++)
+        d->homes[i] = d->homes[i] == peer + 1 ? 0 : d->homes[i];
     for (struct order *order = d->sent.last, *previous; order; order = previous) {
         previous = order->previous;
         if (order->peer != peer)

@@ -3,7 +3,10 @@
  *
  * An order is WAITING (to be sent), SENT (a peer has it) or ANSWERED (its result is journaled, the engine has
  * not seen it yet).  A lost peer's orders wait again, ahead of the others; the first result that arrives
- * counts, from whomever. */
+ * counts, from whomever.
+ *
+ * A task has a home: the peer that was sent its first order, until it is lost.  Its device has the answers to the task's draws, which
+ * are dear where PyTorch gives them, and any other has to make them anew. */
 #ifndef ATOLL_MPI_EVAL_COORDINATOR_DISPATCH_H
 #define ATOLL_MPI_EVAL_COORDINATOR_DISPATCH_H
 
@@ -22,9 +25,10 @@ void atoll_dispatch_destroy(struct atoll_dispatch *dispatch);
 int atoll_dispatch_decide(struct atoll_dispatch *dispatch, const struct atoll_decision *decision,
                           struct atoll_err *err);
 /* The next order for a peer whose device is of this model, marked SENT; NULL when none waits.  has_torch: it can take orders
- * about rivals.  Borrowed until the order is forgotten. */
+ * about rivals.  Those of tasks that have another home come last, and with is_home_only not at all; what is about rivals has
+ * none.  Borrowed until the order is forgotten. */
 const struct atoll_decision *atoll_dispatch_next(struct atoll_dispatch *dispatch, unsigned peer,
-                                                 uint32_t model, int has_torch);
+                                                 uint32_t model, int has_torch, int is_home_only);
 /* It left now. */
 void atoll_dispatch_stamp(struct atoll_dispatch *dispatch, uint64_t evaluation, double now_ns);
 /* When it left for the last time; 0 never, or not known. */

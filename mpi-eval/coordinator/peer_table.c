@@ -315,12 +315,14 @@ static int send_order(struct atoll_peer_table *t, unsigned peer, const struct at
     return atoll_peer_table_send(t, peer, order_kinds[d->type].message, &t->payload, err);
 }
 
-/* One order to each peer with room in turn, so that few orders are spread, not piled. */
+/* One order to each peer with room in turn, so that few orders are spread, not piled: any to a peer that has less than half of
+ * what it wants in hand, else one of a task that is at home there, or nowhere.  Then what is left over, to whoever has room. */
 int atoll_peer_table_send_orders(struct atoll_peer_table *t, struct atoll_err *err)
 {
     struct atoll_dispatch *dispatch = t->settings.dispatch;
-    int sent = 1;
-    while (sent) {
+    int sent = 1, is_home_only = 1;
+    while (sent || is_home_only) {
+        is_home_only = sent;
         sent = 0;
         for (unsigned i = 0; i < t->count; i++) {
             struct atoll_err own = ATOLL_ERR_INIT;
@@ -328,8 +330,10 @@ int atoll_peer_table_send_orders(struct atoll_peer_table *t, struct atoll_err *e
                 atoll_dispatch_sent_count(dispatch, i) >= t->peers[i].wanted) {
                 continue;
             }
+            unsigned in_hand = atoll_dispatch_sent_count(dispatch, i);
             const struct atoll_decision *decision =
-                atoll_dispatch_next(dispatch, i, model_of(t, i), t->peers[i].has_torch);
+                atoll_dispatch_next(dispatch, i, model_of(t, i), t->peers[i].has_torch,
+                                    is_home_only && 2 * in_hand >= t->peers[i].wanted);
             if (!decision)
                 continue;
             sent = 1;

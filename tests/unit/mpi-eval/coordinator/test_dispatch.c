@@ -10,7 +10,7 @@ static void decide(struct atoll_dispatch *d, enum atoll_decision_type type, uint
 
 static uint64_t next(struct atoll_dispatch *d, unsigned peer)
 {
-    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0, 0);
+    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0, 0, 0);
     return decision ? decision->evaluation : UINT64_MAX;
 }
 
@@ -60,13 +60,13 @@ static void test_models_are_kept_apart(void **state)
             .type = ATOLL_DECIDE_EVALUATE, .evaluation = i + 1, .model = models[i]};
         assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
     }
-    assert_null(atoll_dispatch_next(d, 0, 2, 0));
+    assert_null(atoll_dispatch_next(d, 0, 2, 0, 0));
     assert_int_equal(next(d, 0), 2);
     assert_int_equal(next(d, 0), UINT64_MAX);
-    assert_int_equal(atoll_dispatch_next(d, 1, 1, 0)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 1, 1, 0, 0)->evaluation, 1);
     atoll_dispatch_lose(d, 1);
-    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0)->evaluation, 1);
-    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0)->evaluation, 3);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0, 0)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 0, 1, 0, 0)->evaluation, 3);
     atoll_dispatch_destroy(d);
 }
 
@@ -83,12 +83,12 @@ static void test_rivals_need_torch(void **state)
     decide(d, ATOLL_DECIDE_EVALUATE, 3);
     assert_int_equal(next(d, 0), 3);
     assert_int_equal(next(d, 0), UINT64_MAX);
-    const struct atoll_decision *rival = atoll_dispatch_next(d, 1, 0, 1);
+    const struct atoll_decision *rival = atoll_dispatch_next(d, 1, 0, 1, 0);
     assert_true(rival->evaluation == 1 && rival->rival == 2);
     atoll_dispatch_lose(d, 1);
     assert_int_equal(next(d, 0), UINT64_MAX);
-    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1)->evaluation, 1);
-    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1)->evaluation, 2);
+    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1, 0)->evaluation, 1);
+    assert_int_equal(atoll_dispatch_next(d, 1, 0, 1, 0)->evaluation, 2);
     decide(d, ATOLL_DECIDE_ABANDON, 1);
     assert_null(atoll_dispatch_find(d, 1));
     atoll_dispatch_destroy(d);
@@ -152,6 +152,59 @@ static void test_a_lost_peers_orders_go_first(void **state)
     atoll_dispatch_destroy(d);
 }
 
+static uint64_t next_of(struct atoll_dispatch *d, unsigned peer, int is_home_only)
+{
+    const struct atoll_decision *decision = atoll_dispatch_next(d, peer, 0, 1, is_home_only);
+    return decision ? decision->evaluation : UINT64_MAX;
+}
+
+static void decide_task(struct atoll_dispatch *d, enum atoll_decision_type type, uint64_t evaluation,
+                        uint32_t task)
+{
+    struct atoll_decision decision = {.type = type, .evaluation = evaluation, .task = task, .rival = 1};
+    decision.purpose = type == ATOLL_DECIDE_RIVAL ? ATOLL_DUEL_RIVAL : ATOLL_DUEL_PROMOTION;
+    assert_int_equal(atoll_dispatch_decide(d, &decision, NULL), 0);
+}
+
+/* The first order of a task finds its home; later ones go there first, to others last, and to any once it is lost. */
+static void test_a_task_has_a_home(void **state)
+{
+    struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 1, 0);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 2, 700);
+    assert_int_equal(next_of(d, 0, 1), 1); /* nobody's yet */
+    assert_int_equal(next_of(d, 1, 1), 2);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 3, 0);
+    decide_task(d, ATOLL_DECIDE_DUEL, 4, 700);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 5, 0);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 6, 0);
+    assert_int_equal(next_of(d, 1, 0), 4); /* its own before what came earlier */
+    assert_int_equal(next_of(d, 1, 1), UINT64_MAX);
+    assert_int_equal(next_of(d, 0, 1), 3);
+    assert_int_equal(next_of(d, 1, 0), 5); /* that makes it no home */
+    assert_int_equal(next_of(d, 1, 1), UINT64_MAX);
+    assert_int_equal(next_of(d, 0, 1), 6);
+    atoll_dispatch_lose(d, 0);
+    assert_int_equal(next_of(d, 1, 1), 1);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 7, 0);
+    assert_int_equal(next_of(d, 0, 1), UINT64_MAX);
+    assert_int_equal(next_of(d, 1, 1), 3);
+    atoll_dispatch_destroy(d);
+}
+
+/* What is about rivals goes to anybody, and finds no home. */
+static void test_rivals_have_no_home(void **state)
+{
+    struct atoll_dispatch *d = atoll_dispatch_create(2, NULL);
+    decide_task(d, ATOLL_DECIDE_RIVAL, 1, 0);
+    assert_int_equal(next_of(d, 0, 1), 1);
+    decide_task(d, ATOLL_DECIDE_EVALUATE, 2, 0);
+    assert_int_equal(next_of(d, 1, 1), 2);
+    decide_task(d, ATOLL_DECIDE_RIVAL, 3, 0);
+    assert_int_equal(next_of(d, 0, 1), 3);
+    atoll_dispatch_destroy(d);
+}
+
 static void test_an_order_lost_with_its_peers(void **state)
 {
     struct atoll_dispatch *d = atoll_dispatch_create(1, NULL);
@@ -182,6 +235,8 @@ int main(void)
         cmocka_unit_test(test_an_answer_counts_once),
         cmocka_unit_test(test_sent_again_or_given_up),
         cmocka_unit_test(test_a_lost_peers_orders_go_first),
+        cmocka_unit_test(test_a_task_has_a_home),
+        cmocka_unit_test(test_rivals_have_no_home),
         cmocka_unit_test(test_an_order_lost_with_its_peers),
         cmocka_unit_test(test_destroy_takes_null),
     };
