@@ -20,7 +20,7 @@
 #define START_LIMIT   3
 #define COMPILE_LIMIT 3
 #define SEALED_SHARE  0.5
-#define SEALED_LEAST  ((uint64_t)4 << 30)   /* and four times as much, and all of its share */
+#define SEALED_LEAST  ((uint64_t)4 << 30)   /* and by a quarter more, up to its share */
 #define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
 #define LOCAL_SHARE   16                    /* no more than this part of the memory is left for more of it */
 #define ARENA_MIN     ((uint64_t)64 << 20)
@@ -175,7 +175,9 @@ static int sealed_attach(struct atoll_cuda_device *d, int *ret_kept, struct atol
     atoll_cuda_device_settings(d, &settings);
     *ret_kept = 0;
     int has = bytes ? atoll_cuda_sealed_memory_have(&d->sealed, &settings, bytes) : 0;
-    if (has != 1)
+    if (has == 1)
+        atoll_expected_store_grow(d->expected_store, bytes);
+    else
         atoll_expected_store_reset(d->expected_store, bytes);
     if (has < 0 || !bytes)
         return 0;
@@ -201,12 +203,15 @@ static int sealed_attach(struct atoll_cuda_device *d, int *ret_kept, struct atol
 }
 
 /* What a process frees it may be given again as it is: with what candidates wrote there. */
-static int areas_overwrite(struct atoll_cuda_device *d, const int *is_new, struct atoll_err *err)
+static int areas_overwrite(struct atoll_cuda_device *d, const int *is_new, uint64_t sealed_kept,
+                           struct atoll_err *err)
 {
     atoll_command_batch_clear(&d->batch);
-    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
-        if (is_new[i] && d->areas[i].bytes)
-            atoll_command_batch_set(&d->batch, d->areas[i].address, 0, d->areas[i].bytes / 4);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
+        uint64_t kept = i == ATOLL_AREA_SEALED ? sealed_kept : 0;
+        if (is_new[i] && d->areas[i].bytes > kept)
+            atoll_command_batch_set(&d->batch, d->areas[i].address + kept, 0, (d->areas[i].bytes - kept) / 4);
+    }
     return atoll_cuda_device_run_own(d, "overwriting new memory", err);
 }
 
@@ -251,6 +256,7 @@ static double lap_ns(double *mark_ns)
 static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
 {
     int is_new[ATOLL_AREA_COUNT], count = 0, is_kept = 0;
+    uint64_t sealed_before = d->sealed.bytes;
     double mark = atoll_clock_raw_ns();
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++) {
         is_new[i] = d->wanted[i] != d->areas[i].bytes;
@@ -265,10 +271,8 @@ static int areas_make(struct atoll_cuda_device *d, struct atoll_err *err)
     if (rc == 0)
         rc = areas_take(d, err);
     d->steps.taken_ns = lap_ns(&mark);
-    if (is_kept)
-        is_new[ATOLL_AREA_SEALED] = 0;
     if (rc == 0)
-        rc = areas_overwrite(d, is_new, err);
+        rc = areas_overwrite(d, is_new, is_kept ? sealed_before : 0, err);
     d->steps.overwritten_ns = lap_ns(&mark);
     if (rc < 0) /* what is allocated now is not known */
         atoll_cuda_device_drop_all(d);
@@ -294,7 +298,7 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
 {
     uint64_t share = atoll_cuda_device_sealed_most(d), sealed = SEALED_LEAST;
     while (sealed < d->sealed_demand && sealed < share)
-        sealed *= 4;
+        sealed = sealed / 4 * 5;
     *ret_sealed = sealed > share ? share : sealed;
     return areas_all(d);
 }

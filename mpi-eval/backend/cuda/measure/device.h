@@ -155,8 +155,8 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
-/* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in few steps (what is sealed is lost with each) and
- * up to its share: what is free of it is overwritten whenever another candidate runs. */
+/* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in steps of a quarter (a step copies it) and up to its
+ * share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
 
 /* At least so many bytes are PyTorch's: the areas leave them, and what a process has set aside of lent ones goes with it. */

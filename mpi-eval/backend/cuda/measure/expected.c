@@ -66,6 +66,11 @@ void atoll_expected_store_reset(struct atoll_expected_store *s, uint64_t bytes)
     s->bytes = bytes;
 }
 
+void atoll_expected_store_grow(struct atoll_expected_store *s, uint64_t bytes)
+{
+    s->bytes = bytes > s->bytes ? bytes : s->bytes;
+}
+
 /* Made when it is new; NULL when there is no memory. */
 static struct atoll_sealed_group *group_of(struct atoll_expected_store *s, uint32_t task, uint32_t variant)
 {

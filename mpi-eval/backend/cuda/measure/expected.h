@@ -48,6 +48,8 @@ struct atoll_expected_store *atoll_expected_store_create(struct atoll_err *err);
 void atoll_expected_store_destroy(struct atoll_expected_store *store);
 /* Sealed memory of `bytes` bytes, empty: all that was sealed is forgotten (another process, another size). */
 void atoll_expected_store_reset(struct atoll_expected_store *store, uint64_t bytes);
+/* Sealed memory of `bytes` bytes, no fewer than before, with all that was sealed at the same offsets. */
+void atoll_expected_store_grow(struct atoll_expected_store *store, uint64_t bytes);
 
 /* The record of an input set, made when it is new; NULL when there is no memory. */
 struct atoll_sealed *atoll_expected_store_take(struct atoll_expected_store *store, uint32_t task,

@@ -11,12 +11,13 @@
 struct atoll_cuda_sealed_memory {
     struct atoll_cuda_worker *worker; /* owned; NULL: there is none */
     uint64_t bytes;                   /* of its memory; 0: none */
+    uint32_t slot;                    /* that has it */
     unsigned char handle[ATOLL_DEVICE_COMMAND_HANDLE_BYTES];
     int is_shut; /* it does not work here: sealed memory is the device process's own, for good */
 };
 
-/* Sees to it that there are so many bytes, with what is in them where there were as many before: 1 kept, 0 new (contents unknown), -1
- * there is no such memory: it is shut, with a line in the log.  No device process may have the memory attached when its size
+/* Sees to it that there are so many bytes, with what is in them where there were as many before, or fewer and the device has room for
+ * both: 1 kept, 0 new (contents unknown, as those of what was added), -1 there is no such memory: it is shut, with a line in the log.  No device process may have the memory attached when its size
  * changes.  settings: of a process for this device.  bytes > 0. */
 int atoll_cuda_sealed_memory_have(struct atoll_cuda_sealed_memory *sealed,
                                   const struct atoll_cuda_worker_settings *settings, uint64_t bytes);

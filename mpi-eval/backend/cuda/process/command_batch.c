@@ -203,6 +203,12 @@ void atoll_command_batch_attach(struct atoll_command_batch *batch, uint32_t memo
     atoll_buffer_put_blob(&batch->bytes, handle, ATOLL_DEVICE_COMMAND_HANDLE_BYTES);
 }
 
+void atoll_command_batch_copy(struct atoll_command_batch *batch, uint32_t to_memory, uint32_t from_memory,
+                              uint64_t bytes)
+{
+    step_put(batch, ATOLL_DEVICE_COMMAND_COPY, to_memory, from_memory, 0, bytes);
+}
+
 /* ---- kernel parameters ---- */
 
 long atoll_device_command_param(struct atoll_device_command_launch *launch, const void *value, uint32_t bytes)

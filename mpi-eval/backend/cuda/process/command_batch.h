@@ -44,6 +44,7 @@ enum atoll_device_command_kind {
     ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, /* waits for the copies; the mapping is gone */
     ATOLL_DEVICE_COMMAND_SHARE,         /* memory slot -> handle by which another process attaches it */
     ATOLL_DEVICE_COMMAND_ATTACH, /* memory slot, handle, bytes that it must have -> u64 address; mapped until FREE */
+    ATOLL_DEVICE_COMMAND_COPY, /* memory slot, another one, bytes: from the beginning of that one to the beginning of this one */
     ATOLL_DEVICE_COMMAND_KIND_COUNT
 };
 
@@ -127,6 +128,9 @@ void atoll_command_batch_share(struct atoll_command_batch *batch, uint32_t memor
 /* handle: ATOLL_DEVICE_COMMAND_HANDLE_BYTES.  The memory stays mapped beside kernels: nothing that is secret lies in it plain. */
 void atoll_command_batch_attach(struct atoll_command_batch *batch, uint32_t memory, const void *handle,
                                 uint64_t bytes);
+/* Both slots must have as many. */
+void atoll_command_batch_copy(struct atoll_command_batch *batch, uint32_t to_memory, uint32_t from_memory,
+                              uint64_t bytes);
 
 /* Appends one parameter (aligned to 8); the offset it got, or -1 when there is no room.  bytes: 1, 2, 4, 8, or 128 (a
  * tensor map).  value NULL: zeros. */

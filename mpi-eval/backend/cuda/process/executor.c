@@ -371,6 +371,7 @@ static unsigned carry_out(struct atoll_cuda_executor *x, const struct atoll_devi
                           : atoll_executor_refuse(x, "no memory of another process is open");
     case ATOLL_DEVICE_COMMAND_SHARE: return atoll_executor_share(x, s->slot);
     case ATOLL_DEVICE_COMMAND_ATTACH: return atoll_executor_attach(x, s);
+    case ATOLL_DEVICE_COMMAND_COPY: return atoll_executor_copy(x, s);
     case ATOLL_DEVICE_COMMAND_KIND_COUNT: break;
     }
     return atoll_executor_refuse(x, "no such command");

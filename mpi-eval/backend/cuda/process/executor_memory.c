@@ -146,6 +146,20 @@ unsigned atoll_executor_attach(struct atoll_cuda_executor *x, const struct atoll
     return atoll_executor_refuse(x, "memory of another process is smaller than was said");
 }
 
+unsigned atoll_executor_copy(struct atoll_cuda_executor *x, const struct atoll_device_command *s)
+{
+    atoll_cuda_address to = 0, from = 0;
+    uint64_t room = 0, there = 0;
+    if (s->slot < ATOLL_DEVICE_COMMAND_MEMORY_LIMIT && s->other < ATOLL_DEVICE_COMMAND_MEMORY_LIMIT) {
+        to = x->memory[s->slot];
+        from = x->memory[s->other];
+    }
+    if (!to || !from || bytes_behind(x, to, &room) != ATOLL_CUDA_SUCCESS ||
+        bytes_behind(x, from, &there) != ATOLL_CUDA_SUCCESS || s->count > room || s->count > there)
+        return atoll_executor_refuse(x, "no memory slots with as much to be copied");
+    return x->cuda->cuMemcpyDtoDAsync(to, from, (size_t)s->count, x->stream);
+}
+
 unsigned atoll_executor_foreign_close(struct atoll_cuda_executor *x)
 {
     unsigned r = atoll_executor_stream_wait(x), closed = x->cuda->cuIpcCloseMemHandle(x->foreign);

@@ -84,6 +84,7 @@ unsigned atoll_executor_set_aside(struct atoll_cuda_executor *x, uint32_t slot);
 int atoll_executor_let_go(struct atoll_cuda_executor *x);
 unsigned atoll_executor_share(struct atoll_cuda_executor *x, uint32_t slot);
 unsigned atoll_executor_attach(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
+unsigned atoll_executor_copy(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_foreign_open(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_foreign_copy(struct atoll_cuda_executor *x, const struct atoll_device_command *s);
 unsigned atoll_executor_foreign_close(struct atoll_cuda_executor *x);

@@ -143,6 +143,22 @@ static unsigned copy_out(void *to, atoll_cuda_address from, size_t bytes, struct
     return driver_stream_wait(stream);
 }
 
+/* Of the holes in the files nothing is copied but where the tests write. */
+static unsigned copy_within(atoll_cuda_address to, atoll_cuda_address from, size_t bytes,
+                            struct CUstream_st *stream)
+{
+    union {
+        atoll_cuda_address number;
+        char *pointer;
+    } a = {to}, b = {from};
+    size_t some = bytes < 1 << 20 ? bytes : 1 << 20;
+    if (has("no-copy"))
+        return ATOLL_CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(a.pointer, b.pointer, some);
+    memcpy(a.pointer + bytes - some, b.pointer + bytes - some, some);
+    return driver_stream_wait(stream);
+}
+
 /* The first and the last word: the files are full of holes. */
 static unsigned set_words(atoll_cuda_address to, unsigned value, size_t count, struct CUstream_st *stream)
 {
@@ -159,6 +175,7 @@ static int device_main(void)
                                             .cuMemGetAddressRange = range,
                                             .cuMemcpyHtoDAsync = copy_in,
                                             .cuMemcpyDtoHAsync = copy_out,
+                                            .cuMemcpyDtoDAsync = copy_within,
                                             .cuIpcGetMemHandle = ipc_handle,
                                             .cuIpcOpenMemHandle = ipc_open,
                                             .cuIpcCloseMemHandle = memory_free};
@@ -553,7 +570,7 @@ static void test_lent(void **state)
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
     d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 48 * GIB + 4096; /* no whole pages */
-    atoll_cuda_device_expect(d, 4 * GIB + 1);
+    atoll_cuda_device_expect(d, 12 * GIB);
     worker_start();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const struct atoll_span *a = d->areas, before[ATOLL_AREA_COUNT] = {a[0], a[1], a[2]};
@@ -579,6 +596,8 @@ static void test_lent(void **state)
             size_t length = 0;
             const void *bytes = a[k].bytes ? atoll_command_batch_take_bytes(&d->reply, &length) : NULL;
             int is_same = k < 3 && before[k].address == a[k].address && before[k].bytes == a[k].bytes;
+            if (k == ATOLL_AREA_SEALED) /* which keeps what is in it where it does not get smaller */
+                is_same = before[k].bytes && before[k].bytes <= a[k].bytes;
             if (bytes)
                 assert_memory_equal(bytes, is_same ? letter : nothing, sizeof(nothing));
         }
@@ -597,13 +616,77 @@ static void test_lent(void **state)
     assert_non_null(d->worker);
 }
 
+static uint32_t sealed_word(uint64_t offset)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    uint32_t word = 7;
+    size_t length = 0;
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_read(&d->batch, d->areas[ATOLL_AREA_SEALED].address + offset, sizeof(word));
+    assert_int_equal(atoll_cuda_device_run_own(d, "reading", &err), 0);
+    const void *bytes = atoll_command_batch_take_bytes(&d->reply, &length);
+    assert_int_equal(length, sizeof(word));
+    memcpy(&word, bytes, sizeof(word));
+    return word;
+}
+
+/* Sealed memory that grows keeps what is sealed, and what was somebody else's before is overwritten; where the device has no room for
+ * both it begins anew. */
+static void test_grows(void **state)
+{
+    static const uint32_t dirt = 0x74726964;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    (void)state;
+    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 100 * GIB;
+    reserve(4096);
+    assert_true(d->areas[ATOLL_AREA_SEALED].bytes == 4 * GIB);
+    struct atoll_sealed *a = draw();
+    print_seal(a);
+    assert_true(a->print.offset > 4 * GIB - 2 * PRINT); /* at its end */
+    atoll_command_batch_clear(&d->batch);
+    atoll_command_batch_write(&d->batch, d->areas[ATOLL_AREA_SEALED].address, &dirt, sizeof(dirt));
+    assert_int_equal(atoll_cuda_device_run_own(d, "writing", &err), 0);
+    for (int i = 0; i < FILES; i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%d", folder, i);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        assert_true(pwrite(fd, &dirt, sizeof(dirt), (off_t)(4 * GIB)) == sizeof(dirt));
+        close(fd);
+    }
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = atoll_cuda_worker_pid(d->sealed.worker);
+        atoll_cuda_device_expect(d, i ? 2 * GIB : 5 * GIB);
+        if (i)
+            touch("no-copy", 1);
+        reserve(4096);
+        touch("no-copy", 0);
+        assert_true(d->areas[ATOLL_AREA_SEALED].bytes == (i ? 10000ull << 20 : 5 * GIB));
+        assert_int_equal(print_is_there(a), i == 0);
+        assert_int_equal(sealed_word(0), i ? 0 : dirt);
+        assert_int_equal(sealed_word(4 * GIB),
+                         i ? dirt : 0); /* i: what is overwritten is its first and last word */
+        assert_int_equal(files_taken(), 3);
+        assert_true(!d->sealed.is_shut && atoll_cuda_worker_pid(d->sealed.worker) == pid);
+        if (i == 0) { /* another device process finds it as well, and so does one for which it grows */
+            atoll_cuda_device_drop(d);
+            reserve(4096);
+            assert_true(print_is_there(a));
+            atoll_cuda_device_drop(d);
+            atoll_cuda_device_expect(d, GIB);
+            reserve(4096);
+            assert_true(print_is_there(a) && d->areas[ATOLL_AREA_SEALED].bytes == 6400ull << 20);
+        }
+    }
+    atoll_expected_store_give(d->expected_store, a);
+}
+
 /* As much as is wanted, in steps, up to a share. */
 static void test_demand(void **state)
 {
     static const struct {
         uint64_t demand_mib, free_gib, sealed_mib;
-    } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 16384}, {16384, 100, 16384},
-                {20000, 100, 51200}, {90000, 100, 51200}, {0, 10, 4096},      {90000, 10, 5120}};
+    } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 5120}, {16384, 100, 19530},
+                {20000, 100, 24414}, {90000, 100, 51200}, {0, 10, 4096},     {90000, 10, 5120}};
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -626,6 +709,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_outlives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_demand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gone, set_up, tear_down),

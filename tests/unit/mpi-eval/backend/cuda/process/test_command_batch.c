@@ -63,6 +63,7 @@ static void all_put(struct atoll_command_batch *batch)
     atoll_command_batch_foreign_close(batch);
     atoll_command_batch_share(batch, 5);
     atoll_command_batch_attach(batch, 6, handle, (uint64_t)1 << 34);
+    atoll_command_batch_copy(batch, 7, 8, (uint64_t)1 << 35);
 }
 
 static void expect_map(const struct atoll_device_command_map *a, const struct atoll_device_command_map *b)
@@ -108,6 +109,7 @@ static void batch_round_trip(void **state)
         {ATOLL_DEVICE_COMMAND_FOREIGN_CLOSE, 0, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_SHARE, 5, 0, 0, 0, 0, 0},
         {ATOLL_DEVICE_COMMAND_ATTACH, 6, 0, 0, (uint64_t)1 << 34, sizeof(handle), 0},
+        {ATOLL_DEVICE_COMMAND_COPY, 7, 8, 0, (uint64_t)1 << 35, 0, 0},
     };
     struct atoll_command_batch s;
     struct atoll_reader reader;

@@ -60,9 +60,9 @@ static unsigned ipc_close(atoll_cuda_address address)
 }
 static unsigned range(atoll_cuda_address *ret_base, size_t *ret_bytes, atoll_cuda_address address)
 {
-    assert_int_equal(address, WINDOW + 256);
-    *ret_base = WINDOW;
-    *ret_bytes = 256 + BYTES;
+    assert_true(address == WINDOW + 256 || address == OWN);
+    *ret_base = address == OWN ? OWN : WINDOW;
+    *ret_bytes = address == OWN ? BYTES : 256 + BYTES;
     return driver.range_result;
 }
 static unsigned copy(atoll_cuda_address to, atoll_cuda_address from, size_t bytes, struct CUstream_st *stream)
@@ -174,7 +174,8 @@ static const unsigned char handle[ATOLL_DEVICE_COMMAND_HANDLE_BYTES] = {'h'};
 static struct atoll_cuda_executor *executor;
 
 /* A letter a command: o open, b open of more than there is, c copy, e copy beyond the end, s a set, x close, l launch, g gate,
- * n counters; of slot 3: m alloc, M free, S share, a attach, A attach of more than there is, L alloc lent, K of more pages. */
+ * n counters; of slot 3: m alloc, M free, S share, a attach, A attach of more than there is, L alloc lent, K of more pages; B
+ * alloc in slot 4, Y copy there, Z more than there is, W to a slot that is none. */
 static void batch_make(struct atoll_command_batch *batch, const char *commands)
 {
     struct atoll_device_command_launch l = {.function = 0, .grid = {1, 1, 1}, .block = {1, 1, 1}};
@@ -196,6 +197,9 @@ static void batch_make(struct atoll_command_batch *batch, const char *commands)
         case 'L': atoll_command_batch_alloc_lent(batch, 3, BYTES); break;
         case 'K': atoll_command_batch_alloc_lent(batch, 3, LENT_PAGE + 1); break;
         case 'B': atoll_command_batch_alloc(batch, 4, BYTES); break;
+        case 'Y': atoll_command_batch_copy(batch, 4, 3, BYTES); break;
+        case 'Z': atoll_command_batch_copy(batch, 4, 3, BYTES + 1); break;
+        case 'W': atoll_command_batch_copy(batch, ATOLL_DEVICE_COMMAND_MEMORY_LIMIT, 3, BYTES); break;
         case 'a': atoll_command_batch_attach(batch, 3, handle, BYTES); break;
         case 'A': atoll_command_batch_attach(batch, 3, handle, BYTES + 1); break;
         case 'n': atoll_command_batch_counters_begin(batch, 0); break;
@@ -400,6 +404,11 @@ static void test_lent(void **state)
         {"LM", ATOLL_COMMAND_BATCH_DONE, "", "create map release free", 0, 801, 0, 0, 0, 25},
         {"LM", ATOLL_COMMAND_BATCH_DONE, "", "create map unmap release free", 0, 0, 801, 0, 0, 25},
         {"LM", ATOLL_COMMAND_BATCH_REFUSED, "ERROR_9", "create map unmap unmap", 0, 0, 0, 9, 0, 25},
+        {"mBY", ATOLL_COMMAND_BATCH_DONE, "", "copy(150994944,33554176,4096) free free", 0, 0, 0, 0, 0, 25},
+        {"mBZ", ATOLL_COMMAND_BATCH_REFUSED, "no memory slots", "free free", 0, 0, 0, 0, 0, 25},
+        {"mY", ATOLL_COMMAND_BATCH_REFUSED, "no memory slots", "free", 0, 0, 0, 0, 0, 25},
+        {"BY", ATOLL_COMMAND_BATCH_REFUSED, "no memory slots", "free", 0, 0, 0, 0, 0, 25},
+        {"mBW", ATOLL_COMMAND_BATCH_REFUSED, "no memory slots", "free free", 0, 0, 0, 0, 0, 25},
         {"LS", ATOLL_COMMAND_BATCH_REFUSED, "no such memory to be shared", "create map unmap release", 0, 0,
          0, 0, 0, 25},
     };
