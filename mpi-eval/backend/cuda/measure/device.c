@@ -303,8 +303,7 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
     return areas_all(d);
 }
 
-/* Of frames so wide, beyond those that the margin has room for. */
-static uint64_t local_room(const struct atoll_cuda_device *d, uint32_t frame_bytes)
+uint64_t atoll_cuda_device_local_room(const struct atoll_cuda_device *d, uint32_t frame_bytes)
 {
     const struct atoll_device_limits *l = &d->facts.limits;
     return frame_bytes <= ATOLL_SUPPORT_LOCAL_BYTES
@@ -317,9 +316,9 @@ static uint64_t local_room(const struct atoll_cuda_device *d, uint32_t frame_byt
 static uint64_t areas_usual(const struct atoll_cuda_device *d, uint64_t budget)
 {
     uint32_t frame_bytes = ATOLL_SUPPORT_LOCAL_WIDEST;
-    while (local_room(d, frame_bytes) > d->facts.free_bytes / LOCAL_SHARE)
+    while (atoll_cuda_device_local_room(d, frame_bytes) > d->facts.free_bytes / LOCAL_SHARE)
         frame_bytes /= 2;
-    uint64_t room = local_room(d, frame_bytes);
+    uint64_t room = atoll_cuda_device_local_room(d, frame_bytes);
     return budget > room ? budget - room : 0;
 }
 
@@ -392,7 +391,8 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *d, uint64_t arena_least,
             d->usual[i] = w[i];
     w[ATOLL_AREA_SEALED] = sealed / SEALED_GRAIN * SEALED_GRAIN;
     if (d->local_bytes > ATOLL_SUPPORT_LOCAL_BYTES &&
-        w[ATOLL_AREA_ARENA] + w[ATOLL_AREA_PLAIN] + w[ATOLL_AREA_SEALED] + local_room(d, d->local_bytes) >
+        w[ATOLL_AREA_ARENA] + w[ATOLL_AREA_PLAIN] + w[ATOLL_AREA_SEALED] +
+                atoll_cuda_device_local_room(d, d->local_bytes) >
             all) {
         atoll_cuda_device_replace(d); /* the driver does not give local memory back */
         return 1;

@@ -165,6 +165,9 @@ void atoll_cuda_device_leave(struct atoll_cuda_device *device, uint64_t bytes);
 /* The most that sealed memory has, in bytes: its share of what areas may take, while no task needs more of that. */
 uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *device);
 
+/* Bytes of local memory that frames so wide take, beyond those that all processes have room for. */
+uint64_t atoll_cuda_device_local_room(const struct atoll_cuda_device *device, uint32_t frame_bytes);
+
 /* Bytes that the areas leave of what they may take: for local memory. */
 uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *device);
 

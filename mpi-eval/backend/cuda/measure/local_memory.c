@@ -34,12 +34,6 @@ void atoll_cuda_local_begin(struct atoll_cuda_device *d, const struct atoll_load
         atoll_cuda_device_replace(d);
 }
 
-static uint64_t room(const struct atoll_cuda_device *d, uint32_t frame_bytes)
-{
-    return atoll_support_local_room(frame_bytes, d->facts.limits.multiprocessors,
-                                    d->facts.limits.threads_per_multiprocessor);
-}
-
 /* 0, 1 dropped, -1. */
 static int widen(struct atoll_cuda_device *d, uint32_t frame_bytes, struct atoll_err *err)
 {
@@ -55,11 +49,11 @@ static int widen(struct atoll_cuda_device *d, uint32_t frame_bytes, struct atoll
         return rc;
     if (rc == 0 && d->reply.status == ATOLL_COMMAND_BATCH_DONE) {
         d->local_bytes = frame_bytes;
-        atoll_log(
-            ATOLL_LOG_INFO, "eval.device.local",
-            "device process %u overwrites %u bytes of local memory a thread, about %.1f GB, after %.0f ms",
-            d->generation, frame_bytes, (double)room(d, frame_bytes) / 1e9,
-            (atoll_clock_raw_ns() - begin) / 1e6);
+        atoll_log(ATOLL_LOG_INFO, "eval.device.local",
+                  "device process %u overwrites %u bytes of local memory a thread, about %.1f GB more, after "
+                  "%.0f ms",
+                  d->generation, frame_bytes, (double)atoll_cuda_device_local_room(d, frame_bytes) / 1e9,
+                  (atoll_clock_raw_ns() - begin) / 1e6);
         return 0;
     }
     d->local_refusals++;
@@ -80,7 +74,7 @@ int atoll_cuda_local_have(struct atoll_cuda_device *d, const struct atoll_loaded
     if (*ret_reached || is_calling || bytes == ATOLL_CUDA_LOCAL_UNREACHED || d->local_refusals >= REFUSALS)
         return 0;
     uint32_t frame = atoll_support_local_frame(bytes);
-    if (room(d, frame) - room(d, ATOLL_SUPPORT_LOCAL_BYTES) > atoll_cuda_device_spare(d))
+    if (atoll_cuda_device_local_room(d, frame) > atoll_cuda_device_spare(d))
         return 0;
     int rc = widen(d, frame, err);
     *ret_reached = rc == 0;
