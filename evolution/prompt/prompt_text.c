@@ -93,6 +93,7 @@ static void atoll_prompt_clean_message(const char *text, struct atoll_buffer *ou
 
 #define TEXT_LIMIT ((size_t)4 << 20) /* of one section before it is cut */
 #define NOTE_BYTES 64                /* of a mark where something was cut */
+#define MARK_BYTES 48                /* the same of ranked pieces, which whole ones give back */
 #define KEPT_BYTES 900               /* of a line that is never cut */
 
 void atoll_prompt_text_init(struct atoll_prompt_text *t)
@@ -169,7 +170,7 @@ static void put_hostile(struct atoll_prompt_text *t, enum atoll_prompt_cut cut, 
     while (p->length > 0 && strchr("\n ", t->text.data[p->begin + p->length - 1]))
         p->length--;
     t->text.length = p->begin + p->length;
-    if (cut == ATOLL_PROMPT_TAIL)
+    if (cut == ATOLL_PROMPT_TAIL || cut == ATOLL_PROMPT_RANKED)
         prefix_lines(t, p);
     p->cap = cap;
     snprintf(p->info, sizeof(p->info), "%s", info);
@@ -188,6 +189,19 @@ void atoll_prompt_put_whole(struct atoll_prompt_text *t, const char *language, c
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap)
 {
     put_hostile(t, ATOLL_PROMPT_TAIL, "", text, cap);
+}
+
+void atoll_prompt_put_ranked(struct atoll_prompt_text *t, const char *text, size_t length, size_t cap,
+                             unsigned rank)
+{
+    size_t before = t->piece_count;
+    char *copy = strndup(text, length);
+    if (!copy)
+        t->text.failed = ATOLL_E_MEMORY;
+    put_hostile(t, ATOLL_PROMPT_RANKED, "", copy ? copy : "", cap);
+    if (t->piece_count > before)
+        t->pieces[before].rank = rank;
+    free(copy);
 }
 
 void atoll_prompt_put_kept(struct atoll_prompt_text *t, const char *line, size_t length)
@@ -250,6 +264,8 @@ static size_t frame_bytes(const struct atoll_prompt_text *t, const struct atoll_
         return 0;
     if (p->cut == ATOLL_PROMPT_TAIL)
         return 1 + NOTE_BYTES;
+    if (p->cut == ATOLL_PROMPT_RANKED)
+        return 1 + MARK_BYTES;
     return 2 * fence_length(text_of(t, p), p->length) + strlen(p->info) + 3 + NOTE_BYTES;
 }
 
@@ -350,18 +366,59 @@ static size_t share_of(const struct atoll_prompt_text *t, size_t room)
     return low;
 }
 
+/* What ranked pieces lose of themselves, which is all or nothing: the lowest ranks are served first. */
+static void serve_ranked(struct atoll_prompt_text *t, size_t room)
+{
+    unsigned rank = 0, next = 0;
+    for (int is_first = 1; is_first || next != rank; is_first = 0) {
+        rank = next;
+        for (size_t i = 0; i < t->piece_count; i++) {
+            struct atoll_prompt_piece *p = &t->pieces[i];
+            if (p->cut != ATOLL_PROMPT_RANKED)
+                continue;
+            if (p->rank > rank && (next == rank || p->rank < next))
+                next = p->rank;
+            if (p->rank != rank)
+                continue;
+            p->cut_bytes = p->length <= room + MARK_BYTES ? 0 : p->length;
+            if (!p->cut_bytes)
+                room = room + MARK_BYTES - p->length;
+        }
+    }
+}
+
+/* What is left out of one brief in a row has one mark, behind its last piece. */
+static void render_ranked(const struct atoll_prompt_text *t, size_t at, size_t *left,
+                          struct atoll_buffer *out)
+{
+    const struct atoll_prompt_piece *p = &t->pieces[at], *next = at + 1 < t->piece_count ? p + 1 : NULL;
+    *left += p->cut_bytes;
+    if (!p->cut_bytes) {
+        atoll_buffer_put_bytes(out, text_of(t, p), p->length);
+        atoll_buffer_put_bytes(out, "\n", 1);
+    }
+    if (*left && !(next && next->cut == ATOLL_PROMPT_RANKED && next->brief == p->brief && next->cut_bytes)) {
+        atoll_buffer_printf(out, "| ... (%zu bytes are left out)\n", *left);
+        *left = 0;
+    }
+}
+
 size_t atoll_prompt_text_render(struct atoll_prompt_text *t, size_t limit, struct atoll_buffer *out)
 {
     size_t fixed = atoll_prompt_text_fixed_bytes(t), cut = t->dropped_bytes,
            room = limit > fixed ? limit - fixed : 0, share = share_of(t, room);
     room -= bytes_of_share(t, share); /* for what is shown whole or not at all */
+    size_t left = 0;
+    serve_ranked(t, room);
     for (size_t i = 0; i < t->piece_count; i++) {
         struct atoll_prompt_piece *p = &t->pieces[i];
         const char *text = text_of(t, p);
         size_t keep = wish(p) < share ? wish(p) : share;
-        p->cut_bytes = 0;
+        p->cut_bytes = p->cut == ATOLL_PROMPT_RANKED ? p->cut_bytes : 0;
         if (p->cut == ATOLL_PROMPT_KEEP) {
             atoll_buffer_put_bytes(out, text, p->length);
+        } else if (p->cut == ATOLL_PROMPT_RANKED) {
+            render_ranked(t, i, &left, out);
         } else if (p->cut == ATOLL_PROMPT_MIDDLE) {
             p->cut_bytes = render_code(text, p->length, keep, p->info, out);
         } else if (p->cut == ATOLL_PROMPT_TAIL) {

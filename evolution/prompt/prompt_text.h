@@ -16,6 +16,7 @@ enum atoll_prompt_cut {
     ATOLL_PROMPT_MIDDLE, /* code: its middle goes first, at ends of lines */
     ATOLL_PROMPT_TAIL,   /* text: its end goes first */
     ATOLL_PROMPT_WHOLE,  /* code: all of it, or its size alone; the first ones get the room */
+    ATOLL_PROMPT_RANKED, /* text: all of it, or its size alone; the lowest ranks get the room */
 };
 
 struct atoll_prompt_piece {
@@ -24,6 +25,7 @@ struct atoll_prompt_piece {
     char info[16];             /* of a fence: "c", "cuda" */
     size_t cap;                /* never more of its bytes; 0 unlimited */
     size_t brief, title_bytes; /* the brief that it is of, from 1, 0 none; of a title in front */
+    unsigned rank;             /* of RANKED; of equal ones the first is served first */
     size_t cut_bytes;          /* when it was rendered */
 };
 
@@ -44,6 +46,9 @@ void atoll_prompt_put_code(struct atoll_prompt_text *t, const char *language, co
 /* The same, whole or not at all. */
 void atoll_prompt_put_whole(struct atoll_prompt_text *t, const char *language, const char *code);
 void atoll_prompt_put_quote(struct atoll_prompt_text *t, const char *text, size_t cap);
+/* So many bytes of text, whole or not at all.  cap: more room than that is not asked for. */
+void atoll_prompt_put_ranked(struct atoll_prompt_text *t, const char *text, size_t length, size_t cap,
+                             unsigned rank);
 /* A line of a quotation that is never cut: for what is told whatever else is. */
 void atoll_prompt_put_kept(struct atoll_prompt_text *t, const char *line, size_t length);
 /* Title and text of a brief of the input, as one quotation. */

@@ -130,7 +130,8 @@ static void constraints_stay(void **state)
     assert_null(strstr(text, "int begin;\nx"));
     assert_int_equal(s.prompt.brief_cut_bytes[4], 20000);
     assert_true(s.prompt.brief_cut_bytes[3] > 5000 && s.prompt.brief_cut_bytes[3] <= 20000);
-    assert_true(s.prompt.brief_cut_bytes[0] > 0 && s.prompt.brief_cut_bytes[0] < strlen(s.briefs[0].text));
+    assert_true(s.prompt.brief_cut_bytes[1] > 15000 && s.prompt.brief_cut_bytes[1] < 20000);
+    assert_int_equal(s.prompt.brief_cut_bytes[0], 0); /* not longer than a mark */
     /* The more similar one first, and none in part. */
     s.input.user_limit_bytes = 42000;
     text = written(&s);
@@ -147,9 +148,49 @@ static void constraints_stay(void **state)
     scene_fini(&s);
 }
 
+/* Where room is short the wrong half and what a rewrite begins with go first, and what fits best is told whole. */
+static void the_right_half_stays(void **state)
+{
+    static struct scene s;
+    static char constraint[8192], entry[8192], last[8192];
+    (void)state;
+    scene_init(&s);
+    snprintf(constraint, sizeof(constraint),
+             "Keep this line.\nWrong:\n%.2000s wrongend\nwhich leads to: hang\nRight:\nint right;\n%.300s "
+             "rightend\n",
+             s.long_text + 30, s.long_text + 30);
+    snprintf(entry, sizeof(entry),
+             "What it does\nWhy: sums.\nBefore:\n%.2000s beforeend\nAfter:\nint after;\n%.2000s afterend\n",
+             s.long_text + 30, s.long_text + 30);
+    snprintf(last, sizeof(last), "Its first line.\n%.2000s lastend\n", s.long_text + 30);
+    give(&s, ATOLL_BRIEF_CONSTRAINT, "constraint c-x", constraint);
+    give(&s, ATOLL_BRIEF_KNOWLEDGE, "pattern c-y", entry);
+    give(&s, ATOLL_BRIEF_KNOWLEDGE, "hardware c-z", last);
+    s.input.user_limit_bytes = 9000;
+    const char *text = written(&s), *section = strstr(text, "# Knowledge\n");
+    assert_non_null(section);
+    const char *line = strstr(section, "| Keep this line.\n| ... ("),
+               *right = strstr(section, " bytes are left out)\n| Right:\n| int right;\n"),
+               *first = strstr(section, "| pattern c-y\n| What it does\n| Why: sums.\n| ... ("),
+               *after = strstr(section, " bytes are left out)\n| After:\n| int after;\n"),
+               *name = strstr(section, "| hardware c-z\n| Its first line.\n| x");
+    assert_true(line && right && first && after && name);
+    assert_true(line < right && right < first && first < after && after < name);
+    assert_true(strstr(section, "rightend\n") && strstr(section, "afterend\n") &&
+                strstr(section, "lastend\n"));
+    assert_true(!strstr(section, "Wrong:") && !strstr(section, "Before:"));
+    for (size_t i = 0; i < 3; i++)
+        assert_in_range(s.prompt.brief_cut_bytes[i], i < 2 ? 2000 : 0, i < 2 ? 2100 : 0);
+    s.input.user_limit_bytes = 0;
+    text = written(&s);
+    assert_true(strstr(text, "wrongend\n") && strstr(text, "beforeend\n") && strstr(text, "lastend\n"));
+    assert_null(strstr(text, "left out)"));
+    scene_fini(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(entries_are_told),
-                                       cmocka_unit_test(constraints_stay)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(entries_are_told), cmocka_unit_test(constraints_stay),
+                                       cmocka_unit_test(the_right_half_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
