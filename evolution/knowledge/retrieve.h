@@ -49,6 +49,7 @@ struct atoll_retrieved {
     int is_critical, is_called_for; /* called for: by the diagnosis */
     int has_code;                   /* wrong and right code are told beside the sentence */
     double score;
+    unsigned like_count; /* of a kernel: others that share most of its lines, and that it stands for */
 };
 
 /* Critical constraints first, then the best fit first; at most limit.  Returns how many. */
@@ -57,6 +58,10 @@ size_t atoll_retrieval_entries(struct atoll_retrieval *retrieval, const struct a
 /* Kernels of other tasks, the most similar first, one a task. */
 size_t atoll_retrieval_kernels(struct atoll_retrieval *retrieval, const struct atoll_retrieval_query *query,
                                struct atoll_retrieved *ret_found, size_t limit);
+/* Of found kernels that share more than 70 % of their lines the first one alone, which counts the others; at most limit, in
+ * their order.  Returns how many. */
+size_t atoll_retrieval_once(const struct atoll_retrieval *retrieval, struct atoll_retrieved *found,
+                            size_t count, size_t limit);
 /* The same as a brief; texts go into arena. */
 int atoll_retrieval_brief(const struct atoll_retrieval *retrieval, const struct atoll_retrieved *found,
                           struct atoll_arena *arena, struct atoll_brief *ret_brief, struct atoll_err *err);

@@ -1,6 +1,7 @@
 /* retrieve_kernels.c - kernels of other tasks: by operator families that both are of, words of their tasks, types and shapes of their tensors, and
  * identifiers of reference and source; where a model made vectors of them, by these, too.  One kernel a task, and one of each text:
- * suites hold the same source under several names. */
+ * suites hold the same source under several names, and others that differ in a few lines: who tells
+ * of them can have one of these (atoll_retrieval_once). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,81 @@ size_t atoll_retrieval_kernels(struct atoll_retrieval *r, const struct atoll_ret
     free(scores);
     free(all);
     return chosen;
+}
+
+/* ---- near-equal ones ---- */
+
+#define LINE_LIMIT 4096 /* of a source */
+#define LEAST_LINE 4    /* bytes: braces say nothing */
+#define NEAR       0.7  /* part of the lines of both that they share */
+
+/* The lines of a source without what they are indented by, sorted. */
+struct lines {
+    size_t count;
+    struct line {
+        const char *text;
+        size_t length;
+    } lines[LINE_LIMIT];
+};
+
+static int by_line(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
+    return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static void read_lines(const char *source, struct lines *ret_lines)
+{
+    ret_lines->count = 0;
+    for (const char *at = source; *at && ret_lines->count < LINE_LIMIT;) {
+        at += strspn(at, " \t\n");
+        size_t length = strcspn(at, "\n");
+        if (length >= LEAST_LINE)
+            ret_lines->lines[ret_lines->count++] = (struct line){at, length};
+        at += length;
+    }
+    qsort(ret_lines->lines, ret_lines->count, sizeof(*ret_lines->lines), by_line);
+}
+
+static int is_near(const struct lines *a, const struct lines *b)
+{
+    size_t common = 0, i = 0, j = 0;
+    while (i < a->count && j < b->count) {
+        int order = by_line(&a->lines[i], &b->lines[j]);
+        common += order == 0;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return 2 * (double)common > NEAR * (double)(a->count + b->count);
+}
+
+/* Whether it is as one that was chosen, which then speaks for it.  pair: room for two; no memory: none is. */
+static int is_like(const struct atoll_retrieval *r, struct atoll_retrieved *found, size_t count, uint32_t at,
+                   struct lines *pair)
+{
+    if (pair)
+        read_lines(r->kernels[at].source, &pair[0]);
+    for (size_t i = 0; pair && i < count; i++) {
+        read_lines(r->kernels[found[i].at].source, &pair[1]);
+        if (is_near(&pair[0], &pair[1])) {
+            found[i].like_count++;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+size_t atoll_retrieval_once(const struct atoll_retrieval *r, struct atoll_retrieved *found, size_t count,
+                            size_t limit)
+{
+    size_t kept = 0;
+    struct lines *pair = calloc(2, sizeof(*pair));
+    for (size_t i = 0; i < count; i++)
+        if (!is_like(r, found, kept, found[i].at, pair) && kept < limit)
+            found[kept++] = found[i];
+    free(pair);
+    return kept;
 }
 
 /* ---- embeddings ---- */

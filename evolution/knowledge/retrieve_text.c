@@ -56,7 +56,7 @@ static void put_entry(const struct atoll_knowledge_entry *e, const struct atoll_
     put(out, "Source: ", e->source);
 }
 
-static void put_kernel(const struct atoll_kernel_text *k, struct atoll_buffer *out)
+static void put_kernel(const struct atoll_kernel_text *k, unsigned like_count, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out, "Of task %s, in %s", k->task, k->language);
     if (k->time_us > 0)
@@ -67,6 +67,9 @@ static void put_kernel(const struct atoll_kernel_text *k, struct atoll_buffer *o
     atoll_buffer_printf(out, ".\n");
     put(out, "The task: ", k->summary);
     put(out, "", k->note);
+    if (like_count)
+        atoll_buffer_printf(out, "%u more like it, of other tasks, %s not shown.\n", like_count,
+                            like_count == 1 ? "is" : "are");
     atoll_buffer_printf(out, "\n%s", k->source);
 }
 
@@ -85,7 +88,7 @@ int atoll_retrieval_brief(const struct atoll_retrieval *r, const struct atoll_re
     struct atoll_buffer text;
     atoll_buffer_init(&text, TEXT_BYTES);
     if (is_kernel) {
-        put_kernel(&r->kernels[found->at], &text);
+        put_kernel(&r->kernels[found->at], found->like_count, &text);
         length = snprintf(title, sizeof(title), "kernel %s", name);
     } else {
         put_entry(e, found, &text);

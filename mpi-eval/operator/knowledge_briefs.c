@@ -11,6 +11,7 @@
 #include "mpi-eval/backend/cpu/process/tiles.h"
 
 #define TOLD_BYTES ((size_t)8 << 20)
+#define LOOKED_AT  (3 * ATOLL_RETRIEVE_KERNELS) /* kernels, of which near-equal ones are told once */
 
 struct atoll_knowledge_briefs {
     struct atoll_knowledge_base *base;
@@ -101,13 +102,12 @@ static int fit_kernel(struct atoll_knowledge_briefs *b, struct atoll_brief *brie
 int atoll_knowledge_briefs_make(struct atoll_knowledge_briefs *b, const struct atoll_retrieval_query *query,
                                 int wants_kernels, struct atoll_briefing *briefing, struct atoll_err *err)
 {
-    struct atoll_retrieved entries[ATOLL_RETRIEVE_CRITICAL + ATOLL_RETRIEVE_ENTRIES],
-        kernels[ATOLL_RETRIEVE_KERNELS];
+    struct atoll_retrieved entries[ATOLL_RETRIEVE_CRITICAL + ATOLL_RETRIEVE_ENTRIES], kernels[LOOKED_AT];
     size_t entry_count =
                atoll_retrieval_entries(b->retrieval, query, entries, sizeof(entries) / sizeof(*entries)),
-           kernel_count = wants_kernels
-                              ? atoll_retrieval_kernels(b->retrieval, query, kernels, ATOLL_RETRIEVE_KERNELS)
-                              : 0;
+           kernel_count =
+               wants_kernels ? atoll_retrieval_kernels(b->retrieval, query, kernels, LOOKED_AT) : 0;
+    kernel_count = atoll_retrieval_once(b->retrieval, kernels, kernel_count, ATOLL_RETRIEVE_KERNELS);
     atoll_arena_reset(b->told);
     for (size_t i = 0; i < entry_count; i++)
         if (add(b, &entries[i], briefing, err) != 0)

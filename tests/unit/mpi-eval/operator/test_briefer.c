@@ -296,6 +296,44 @@ static void kernels_are_shown_whole(void **state)
     atoll_knowledge_pack_destroy(pack);
 }
 
+/* Of kernels that differ in a few lines the most similar one speaks for the others; one that shares half of them stays. */
+static void near_equal_kernels_are_told_once(void **state)
+{
+    static const unsigned other_lines[] = {0, 5, 12, 2}; /* of 20: how many are a kernel's own */
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_create(NULL);
+    static const char index[] = "version: 1\ndevices: [{name: cpu, vendor: x86, what: one}]\nfamilies: "
+                                "[{name: copies, words: [copy]}]\n";
+    struct stand s;
+    struct atoll_briefing b;
+    (void)state;
+    assert_int_equal(atoll_knowledge_pack_put(pack, "index.yaml", index, strlen(index), NULL), 0);
+    for (unsigned i = 0; i < 4; i++) { /* the faster the earlier */
+        char path[64], text[2048];
+        int at = snprintf(text, sizeof(text), "task: copy_%u\nsummary: copy\ngain: %u\n\n", i, 4 - i);
+        for (unsigned line = 0; line < 20; line++)
+            at += snprintf(text + at, sizeof(text) - (size_t)at, "%*sint of_%u_%u;\n", (int)i, "",
+                           line < other_lines[i] ? i : 0, line);
+        snprintf(path, sizeof(path), "kernels/a/t%u/k.c", i);
+        assert_int_equal(atoll_knowledge_pack_put(pack, path, text, (size_t)at, NULL), 0);
+    }
+    struct atoll_knowledge_briefs *knowledge = atoll_knowledge_briefs_create(pack, NULL, NULL);
+    set_up(&s, plain, 1);
+    op_evaluate(s.sim, (const double[16]){[0] = 10});
+    feed(&s);
+    s.told.trajectory = s.told.hints = 0;
+    atoll_briefer_set_knowledge(s.briefer, knowledge);
+    b = brief(&s, op_at(s.sim, 0));
+    assert_int_equal(count_of(&b, ATOLL_BRIEF_DEMONSTRATION), 2);
+    assert_string_equal(b.briefs[0].title, "kernel a/t0/k.c");
+    assert_non_null(
+        strstr(b.briefs[0].text, "\n2 more like it, of other tasks, are not shown.\n\nint of_0_0;\n"));
+    assert_string_equal(b.briefs[1].title, "kernel a/t2/k.c");
+    assert_null(strstr(b.briefs[1].text, "more like it"));
+    tear_down(&s);
+    atoll_knowledge_briefs_destroy(knowledge);
+    atoll_knowledge_pack_destroy(pack);
+}
+
 static void event_of_reply(struct atoll_event *event, uint64_t ask, enum atoll_item_kind kind,
                            const char *title)
 {
@@ -464,10 +502,15 @@ static void features_are_the_processors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_told),     cmocka_unit_test(combinations_are_told_the_fastest_first),
-        cmocka_unit_test(what_was_learnt_is_told), cmocka_unit_test(knowledge_is_told),
-        cmocka_unit_test(types_that_won_are_told), cmocka_unit_test(kernels_are_shown_whole),
-        cmocka_unit_test(earlier_plans_are_told),  cmocka_unit_test(features_are_the_processors),
+        cmocka_unit_test(neighbours_are_told),
+        cmocka_unit_test(combinations_are_told_the_fastest_first),
+        cmocka_unit_test(what_was_learnt_is_told),
+        cmocka_unit_test(knowledge_is_told),
+        cmocka_unit_test(types_that_won_are_told),
+        cmocka_unit_test(kernels_are_shown_whole),
+        cmocka_unit_test(near_equal_kernels_are_told_once),
+        cmocka_unit_test(earlier_plans_are_told),
+        cmocka_unit_test(features_are_the_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
