@@ -20,7 +20,7 @@
 #define START_LIMIT   3
 #define COMPILE_LIMIT 3
 #define SEALED_SHARE  0.5
-#define SEALED_LEAST  ((uint64_t)4 << 30)   /* and by a quarter more, up to its share */
+#define SEALED_LEAST  ((uint64_t)4 << 30)   /* and by a sixteenth more, up to its share */
 #define MARGIN_BYTES  ((uint64_t)768 << 20) /* local memory of kernels, code, printf, the profiler's */
 #define LOCAL_SHARE   16                    /* no more than this part of the memory is left for more of it */
 #define ARENA_MIN     ((uint64_t)64 << 20)
@@ -298,7 +298,7 @@ static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_se
 {
     uint64_t share = atoll_cuda_device_sealed_most(d), sealed = SEALED_LEAST;
     while (sealed < d->sealed_demand && sealed < share)
-        sealed = sealed / 4 * 5;
+        sealed += sealed / 16;
     *ret_sealed = sealed > share ? share : sealed;
     return areas_all(d);
 }

@@ -155,7 +155,7 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *device, const char *what
 int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_least, uint64_t arena_wanted,
                               uint64_t plain, struct atoll_err *err);
 
-/* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in steps of a quarter (a step copies it) and up to its
+/* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in steps of a sixteenth (a step copies it) and up to its
  * share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
 

@@ -660,7 +660,7 @@ static void test_grows(void **state)
             touch("no-copy", 1);
         reserve(4096);
         touch("no-copy", 0);
-        assert_true(d->areas[ATOLL_AREA_SEALED].bytes == (i ? 10000ull << 20 : 5 * GIB));
+        assert_true(d->areas[ATOLL_AREA_SEALED].bytes >> 20 == (i ? 8478 : 5220));
         assert_int_equal(print_is_there(a), i == 0);
         assert_int_equal(sealed_word(0), i ? 0 : dirt);
         assert_int_equal(sealed_word(4 * GIB),
@@ -674,7 +674,7 @@ static void test_grows(void **state)
             atoll_cuda_device_drop(d);
             atoll_cuda_device_expect(d, GIB);
             reserve(4096);
-            assert_true(print_is_there(a) && d->areas[ATOLL_AREA_SEALED].bytes == 6400ull << 20);
+            assert_true(print_is_there(a) && d->areas[ATOLL_AREA_SEALED].bytes >> 20 == 6260);
         }
     }
     atoll_expected_store_give(d->expected_store, a);
@@ -685,8 +685,8 @@ static void test_demand(void **state)
 {
     static const struct {
         uint64_t demand_mib, free_gib, sealed_mib;
-    } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 5120}, {16384, 100, 19530},
-                {20000, 100, 24414}, {90000, 100, 51200}, {0, 10, 4096},     {90000, 10, 5120}};
+    } rows[] = {{0, 100, 4096},      {4096, 100, 4096},   {4097, 100, 4352}, {16384, 100, 16516},
+                {20000, 100, 21048}, {90000, 100, 51200}, {0, 10, 4096},     {90000, 10, 5120}};
     struct atoll_err err = ATOLL_ERR_INIT;
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
