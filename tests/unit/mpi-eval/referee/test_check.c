@@ -357,7 +357,8 @@ static void test_norm_by_fingerprint(void **state)
     unsigned wrong = 0, right = 0;
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        for (double norm = 1e-5; norm < 1; norm *= 1.25) {
+        for (int step = 0; step < 52; step++) {
+            double norm = 1e-5 * pow(1.25, step);
             struct atoll_fingerprint p;
             struct atoll_finding f;
             double error2 = 0;
