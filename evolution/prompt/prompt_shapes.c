@@ -17,6 +17,24 @@ static int is_told(const struct atoll_prompt_input *input, const struct atoll_va
            (!v->backend || (input->backend && strcmp(v->backend, input->backend) == 0));
 }
 
+/* Values in one element of a factor, where the work says that a sum is so many times as deep as its extent (4-bit weights, two in a
+ * byte); 1: they are not packed. */
+static double packed_values(const struct atoll_task *task, const struct atoll_variant *v,
+                            const struct atoll_shape_problem *p)
+{
+    struct atoll_work work;
+    int has_bytes = 0;
+    for (size_t i = 0; i < task->tensor_count; i++)
+        has_bytes |= task->tensors[i].role != ATOLL_ROLE_OUT && task->tensors[i].rank > 1 &&
+                     !atoll_dtype_is_float(task->tensors[i].dtype) &&
+                     atoll_dtype_bytes(task->tensors[i].dtype) == 1;
+    if (p->family != ATOLL_SHAPE_MATRIX || !has_bytes || atoll_task_work(task, v, &work, NULL) != 0)
+        return 1;
+    double operations = work.matrix_flops > 0 ? work.matrix_flops : work.flops,
+           values = round(operations / (2 * p->m * p->n * p->k * p->batch));
+    return values >= 2 && values <= 8 ? values : 1;
+}
+
 static void put_problem(const struct atoll_shape_problem *p, const char *variant, struct atoll_buffer *out)
 {
     atoll_buffer_printf(out, "%s: ", variant);
@@ -167,7 +185,8 @@ void atoll_prompt_write_shapes(const struct atoll_prompt_input *input, struct at
     if (!input->device || !input->language)
         return;
     if (category &&
-        strcmp(category, "convolution") == 0) /* whose window makes the sizes of a product wrong */
+        (strcmp(category, "convolution") == 0 || /* whose window makes the sizes of a product wrong */
+         strcmp(category, "scan") == 0))         /* whose rows are not worked on as a whole */
         return;
     struct atoll_device_shape device = atoll_device_shape_of(input->device);
     atoll_buffer_init(&lines, (size_t)16 << 10);
@@ -178,6 +197,14 @@ void atoll_prompt_write_shapes(const struct atoll_prompt_input *input, struct at
         if (!is_told(input, v) || atoll_shape_problem_of(input->task, v, input->language, &p, NULL))
             continue;
         variants++;
+        double values = packed_values(input->task, v, &p);
+        if (values > 1) { /* tiles, stages and splits would be those of the packed extent */
+            p.k *= values;
+            put_problem(&p, v->name, &lines);
+            atoll_buffer_printf(&lines, "  %.0f values of the sum lie in one element\n", values);
+            told++;
+            continue;
+        }
         told += p.is_device ? put_shapes(&p, &device, v->name, &lines)
                             : put_caches(&p, input->threads, v->name, &lines);
     }

@@ -439,6 +439,40 @@ static void a_convolution_has_no_sizes_of_a_product(void **state)
     has(written(&s), "# Sizes", 1);
     s.task->category = "convolution";
     has(written(&s), "# Sizes", 0);
+    s.task->category = "scan"; /* nor are rows of a recurrence worked on as a whole */
+    has(written(&s), "# Sizes", 0);
+    scene_fini(&s);
+}
+
+/* Two 4-bit values lie in a byte: a sum is as deep as its values. */
+static void packed_values_are_counted(void **state)
+{
+    struct scene s;
+    struct atoll_device_info device = {.bandwidth_bytes_per_s = 1e12,
+                                       .limits = {.multiprocessors = 132,
+                                                  .compute_capability = 90,
+                                                  .warp_size = 32,
+                                                  .threads_per_block = 1024,
+                                                  .threads_per_multiprocessor = 2048,
+                                                  .registers_per_multiprocessor = 65536,
+                                                  .shared_bytes_per_block = 232448,
+                                                  .shared_bytes_per_multiprocessor = 233472}};
+    scene_init(&s);
+    atoll_task_destroy(s.task);
+    s.task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/gpu/quantised_gemm", NULL);
+    assert_non_null(s.task);
+    s.input.task = s.task;
+    s.input.device = &device;
+    s.input.parent = NULL;
+    s.input.language = s.input.backend = "cuda";
+    const char *sizes = strstr(written(&s), "# Sizes");
+    assert_non_null(sizes);
+    has(sizes,
+        "| bench.decode: 16 x 28672 results, each a sum of 8192\n|   2 values of the sum lie in one element\n"
+        "| bench.prefill: 512 x 8192 results, each a sum of 8192\n",
+        1);
+    has(sizes, "each a sum of 4096", 0);
+    has(sizes, " stages", 0);
     scene_fini(&s);
 }
 
@@ -460,6 +494,7 @@ int main(void)
         cmocka_unit_test(what_is_cut_stays_useful),
         cmocka_unit_test(directions_do_not_contradict),
         cmocka_unit_test(a_convolution_has_no_sizes_of_a_product),
+        cmocka_unit_test(packed_values_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
