@@ -208,19 +208,20 @@ const struct atoll_plan *atoll_prompt_plan(const struct atoll_prompt_input *inpu
     return plan;
 }
 
-/* "TM=64 TN=32" when the kernel has a choice that fits its plan, else "".  No memory is the section's failure. */
+/* "TM=64 TN=32" when the choice fits the kernel's plan, else "".  No memory is the section's failure. */
 static void choice_text(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                        const struct atoll_prompt_kernel *kernel, char *ret_text, size_t bytes)
+                        const struct atoll_prompt_kernel *kernel, const struct atoll_choice *choice,
+                        char *ret_text, size_t bytes)
 {
     ret_text[0] = 0;
-    if (!kernel->choice || !kernel->choice->count)
+    if (!choice || !choice->count)
         return;
     struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, NULL);
     if (!arena)
         t->text.failed = ATOLL_E_MEMORY;
     const struct atoll_plan *plan = arena ? atoll_prompt_plan(input, t, kernel->source, arena) : NULL;
-    if (plan && plan->param_count == kernel->choice->count)
-        atoll_choice_text(plan, kernel->choice, ret_text, bytes);
+    if (plan && plan->param_count == choice->count)
+        atoll_choice_text(plan, choice, ret_text, bytes);
     atoll_arena_destroy(arena);
 }
 
@@ -264,16 +265,32 @@ void atoll_prompt_put_speed(struct atoll_prompt_text *t, const struct atoll_prom
     atoll_prompt_put(t, ".\n");
 }
 
+/* The fastest combination of the parent's table; its own where none was timed. */
+static const struct atoll_choice *best_choice(const struct atoll_prompt_input *input)
+{
+    const struct atoll_prompt_combination *best = NULL;
+    for (size_t i = 0; input->table && i < input->combination_count; i++) {
+        const struct atoll_prompt_combination *c = &input->table[i];
+        if (c->choice && c->verdict == ATOLL_V_CORRECT && c->time_ns > 0 &&
+            (!best || c->time_ns < best->time_ns))
+            best = c;
+    }
+    return best ? best->choice : input->parent->choice;
+}
+
 void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                              const struct atoll_prompt_kernel *kernel)
 {
-    char choice[512];
-    choice_text(input, t, kernel, choice, sizeof(choice));
+    char choice[512], best[512];
+    choice_text(input, t, kernel, kernel->choice, choice, sizeof(choice));
     if (choice[0] && kernel == input->parent && atoll_prompt_form_row(atoll_prompt_form_of(input))->writes) {
-        atoll_prompt_put(t,
-                         "It is a template; measured with %s. A template of yours with these params should "
-                         "try these values first.\n",
-                         choice);
+        choice_text(input, t, kernel, best_choice(input), best, sizeof(best));
+        int is_other = best[0] && strcmp(best, choice) != 0;
+        atoll_prompt_put(t, "It is a template; measured with %s.", choice);
+        if (is_other)
+            atoll_prompt_put(t, " The fastest of its combinations was %s.", best);
+        atoll_prompt_put(t, " A template of yours with these params should try %s values first.\n",
+                         is_other ? "the fastest one's" : "these");
     } else if (choice[0]) {
         atoll_prompt_put(t, "It is a template; measured with %s.\n", choice);
     }
@@ -299,7 +316,7 @@ void atoll_prompt_put_line(const struct atoll_prompt_input *input, struct atoll_
         if (atoll_diagnosis_label(&d, text, sizeof(text))[0])
             atoll_prompt_put(t, "; %s", text);
     }
-    choice_text(input, t, kernel, text, sizeof(text));
+    choice_text(input, t, kernel, kernel->choice, text, sizeof(text));
     if (text[0])
         atoll_prompt_put(t, "; %s", text);
 }

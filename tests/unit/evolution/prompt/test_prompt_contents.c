@@ -64,6 +64,39 @@ static void large_tables_are_cut(void **state)
     }
 }
 
+/* Which values a template should try first: those of the fastest combination, not those that the parent happens to have. */
+static void the_fastest_values_come_first(void **state)
+{
+    static const double times_ns[] = {416000, 0, 390000, 400000};
+    static struct scene s;
+    static struct atoll_choice choices[4];
+    static struct atoll_prompt_combination table[4];
+    for (size_t own = 0; own < 2; own++) {
+        scene_init(&s);
+        as_template(&s);
+        for (size_t i = 0; i < 4; i++) {
+            choices[i] = (struct atoll_choice){.count = 3, .values = {16, 4, (int64_t)i}};
+            table[i] = (struct atoll_prompt_combination){&choices[i], times_ns[i],
+                                                         i == 1 ? ATOLL_V_COMPILE_ERROR : ATOLL_V_CORRECT};
+        }
+        if (own)
+            table[0].time_ns = 380000;
+        s.input.table = table;
+        s.input.combination_count = 4;
+        const char *text = written(&s);
+        assert_int_equal(strstr(text,
+                                "measured with VW=16 U=4 AHEAD=0. The fastest of its combinations was VW=16 "
+                                "U=4 AHEAD=2. A template of yours with these params should try the fastest "
+                                "one's values first.\n") != NULL,
+                         !own);
+        assert_int_equal(strstr(text,
+                                "measured with VW=16 U=4 AHEAD=0. A template of yours with these params "
+                                "should try these values first.\n") != NULL,
+                         own);
+        scene_fini(&s);
+    }
+}
+
 /* A table that was cut before it came says how many there are of all, and what is shown of them. */
 static void counts_are_those_of_all(void **state)
 {
@@ -235,10 +268,15 @@ static void examples_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_shown_shortly), cmocka_unit_test(large_tables_are_cut),
-        cmocka_unit_test(counts_are_those_of_all),   cmocka_unit_test(an_executor_without_a_step_is_a_writer),
-        cmocka_unit_test(many_issues_are_told),      cmocka_unit_test(system_texts_name_what_is_read),
-        cmocka_unit_test(examples_are_read),         cmocka_unit_test(a_report_is_short),
+        cmocka_unit_test(changes_are_shown_shortly),
+        cmocka_unit_test(large_tables_are_cut),
+        cmocka_unit_test(the_fastest_values_come_first),
+        cmocka_unit_test(counts_are_those_of_all),
+        cmocka_unit_test(an_executor_without_a_step_is_a_writer),
+        cmocka_unit_test(many_issues_are_told),
+        cmocka_unit_test(system_texts_name_what_is_read),
+        cmocka_unit_test(examples_are_read),
+        cmocka_unit_test(a_report_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
