@@ -132,7 +132,7 @@ static void put_fast(const struct atoll_prompt_input *input, struct atoll_prompt
     if (slow)
         atoll_prompt_put_rates(input, t, fast, slow);
     if (fast->evaluation)
-        atoll_prompt_put_profile(input, t, &fast->evaluation->profile);
+        atoll_prompt_put_profile(input, t, fast);
     atoll_prompt_put(t, "\n");
     atoll_prompt_put_change(t, input->language, source_of(slow), fast->source, 0);
 }

@@ -21,6 +21,7 @@
 #define BUDGET           ((size_t)48 << 10) /* for which caps are given */
 #define FACT_LIMIT       (ATOLL_COUNTER_COUNT + ATOLL_MIX_COUNT + 8)
 #define FACT_BYTES       80
+#define WHERE_BYTES      128
 
 /* Which of the two roofs a floor is, and what stands in it: a floor of bandwidth leaves out what may stay in the last cache. */
 static void put_roof(const struct atoll_prompt_input *input, struct atoll_prompt_text *t, uint32_t variant,
@@ -152,22 +153,61 @@ static void shuffle(struct facts *f, uint64_t key)
     }
 }
 
+/* The first timed shape of the prompt's backend, which counters and resources are of; NULL: there is none. */
+static const struct atoll_variant *first_timed(const struct atoll_prompt_input *input, size_t *ret_count)
+{
+    const struct atoll_variant *first = NULL;
+    *ret_count = 0;
+    for (size_t i = 0; i < input->task->variant_count; i++) {
+        const struct atoll_variant *v = &input->task->variants[i];
+        if (v->kind != ATOLL_VARIANT_BENCH || (v->backend && strcmp(v->backend, input->backend) != 0))
+            continue;
+        first = first ? first : v;
+        (*ret_count)++;
+    }
+    return first;
+}
+
+/* "bench.decode, path 1 of 2": what counters and resources are of, where a kernel has more than that; else "". */
+static const char *where_text(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                              const char *source, char ret_text[WHERE_BYTES])
+{
+    size_t shapes = 0, path = 0;
+    const struct atoll_variant *v = first_timed(input, &shapes);
+    struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, NULL);
+    if (!arena)
+        t->text.failed = ATOLL_E_MEMORY;
+    const struct atoll_plan *plan = arena ? atoll_prompt_plan(input, t, source, arena) : NULL;
+    ret_text[0] = 0;
+    if (v && plan && plan->path_count > 1 && atoll_plan_path_at(input->task, plan, v, &path, NULL) == 0)
+        snprintf(ret_text, WHERE_BYTES, "%.64s, path %zu of %zu", v->name, path + 1, plan->path_count);
+    else if (v && shapes > 1)
+        snprintf(ret_text, WHERE_BYTES, "%.64s", v->name);
+    atoll_arena_destroy(arena);
+    return ret_text;
+}
+
 void atoll_prompt_put_profile(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                              const struct atoll_profile *profile)
+                              const struct atoll_prompt_kernel *kernel)
 {
     struct facts f = {.count = 0};
+    char where[WHERE_BYTES];
+    const struct atoll_profile *profile = &kernel->evaluation->profile;
     double intensity = profile->intensity_flops_per_byte;
+    add_counters(&f, profile);
     if (input->ask->kind == ATOLL_ASK_PLAN) {
-        add_counters(&f, profile);
         if (intensity > 0)
             add_fact(&f, "%.3g useful operations per byte of memory traffic", intensity);
         add_resources(&f, &profile->resources);
         add_mix(&f, &profile->resources, " in the binary");
+    }
+    if ((f.count || profile->resources.kernel_count) && where_text(input, t, kernel->source, where)[0])
+        atoll_prompt_put(t, "Of %s alone:\n", where);
+    if (input->ask->kind == ATOLL_ASK_PLAN) {
         shuffle(&f, input->ask->number);
         put_facts(t, &f, 0, "Profile, in no order: ");
         return;
     }
-    add_counters(&f, profile);
     put_facts(t, &f, 0, "Counters: ");
     if (intensity > 0)
         atoll_prompt_put(t, "Useful operations per byte of memory traffic: %.3g.\n", intensity);
@@ -442,7 +482,7 @@ void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct at
         atoll_prompt_put_speed(t, parent);
         atoll_prompt_put_cell(input, t, parent);
         put_timings(input, t, parent->evaluation);
-        atoll_prompt_put_profile(input, t, &parent->evaluation->profile);
+        atoll_prompt_put_profile(input, t, parent);
     }
 }
 
@@ -521,10 +561,19 @@ static void put_launch_shape(const struct atoll_prompt_input *input, struct atol
         [ATOLL_OCCUPANCY_REGISTERS] = ", limited by registers",
         [ATOLL_OCCUPANCY_SHARED] = ", limited by shared memory"};
     uint32_t processors = input->device ? input->device->limits.multiprocessors : 0;
+    char where[WHERE_BYTES];
     if (!r->kernel_count || !r->blocks || !processors)
         return;
-    atoll_prompt_put(t, "Its %slaunch has %u block%s of %u threads on %u multiprocessors",
-                     r->kernel_count > 1 ? "largest " : "", r->blocks, r->blocks == 1 ? "" : "s",
+    where_text(input, t, input->parent->source, where);
+    if (where[0])
+        atoll_prompt_put(t, "At %s: ", where);
+    if (r->kernel_count > 1)
+        atoll_prompt_put(t,
+                         "Which of the launches of its %u kernels takes the time was not measured. The one "
+                         "with the most blocks",
+                         r->kernel_count);
+    atoll_prompt_put(t, "%s has %u block%s of %u threads on %u multiprocessors",
+                     r->kernel_count > 1 ? "" : "Its launch", r->blocks, r->blocks == 1 ? "" : "s",
                      r->threads_per_block, processors);
     if (r->blocks < processors)
         atoll_prompt_put(t, ": %u of these have nothing to do", processors - r->blocks);

@@ -22,9 +22,10 @@ void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atol
                              const struct atoll_prompt_kernel *kernel);
 void atoll_prompt_put_cell(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                            const struct atoll_prompt_kernel *kernel);
-/* Counters, resources and instructions; for a planner in an order that follows from the ask's number (papers/004 A.4). */
+/* Counters, resources and instructions of a measured kernel, and which shape and path they are of, where there are several; for a
+ * planner in an order that follows from the ask's number (papers/004 A.4). */
 void atoll_prompt_put_profile(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
-                              const struct atoll_profile *profile);
+                              const struct atoll_prompt_kernel *kernel);
 /* What was reported of a kernel that is not correct; nothing of hidden variants. */
 void atoll_prompt_put_detail(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel,
                              size_t cap);

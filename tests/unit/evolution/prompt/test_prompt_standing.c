@@ -344,14 +344,17 @@ static void what_is_known_without_counters_is_told(void **state)
     text = strstr(text, "# Diagnosis");
     has(text, "What limits it is not known", 1);
     has(text,
-        "Its largest launch has 528 blocks of 256 threads on 132 multiprocessors: 2 at a time on each, "
+        "Which of the launches of its 2 kernels takes the time was not measured. The one with the most "
+        "blocks "
+        "has 528 blocks of 256 threads on 132 multiprocessors: 2 at a time on each, "
         "limited by "
         "shared memory, 2.00 waves; 50 % of a multiprocessor's warps fit.",
         1);
     r->blocks = 1;
     r->threads_per_block = 64;
     has(written(&s),
-        "Its largest launch has 1 block of 64 threads on 132 multiprocessors: 131 of these have nothing to "
+        "The one with the most blocks has 1 block of 64 threads on 132 multiprocessors: 131 of these have "
+        "nothing to "
         "do",
         1);
     has(strstr(written(&s), "# Diagnosis"), "Counted of", 0);
@@ -366,6 +369,38 @@ static void what_is_known_without_counters_is_told(void **state)
     text = strstr(written(&s), "# Diagnosis");
     has(text, "What limits it is not known", 1);
     has(text, "Counted of", 0);
+    scene_fini(&s);
+}
+
+/* Of several timed shapes and paths counters and resources are of the first one, and say so; of one alone nothing is said. */
+static void figures_say_what_they_are_of(void **state)
+{
+    static const char paths[] = "/* atoll-plan {\"version\": 1, \"paths\": [{\"when\": \"K > 5000\", "
+                                "\"launch\": [{\"kernel\": \"f\", \"grid\": "
+                                "[1], \"block\": [32], \"args\": []}]}, {\"launch\": [{\"kernel\": \"f\", "
+                                "\"grid\": [1], \"block\": [32], "
+                                "\"args\": []}]}]} */\nextern \"C\" __global__ void f()\n{\n}\n";
+    struct scene s;
+    struct atoll_device_info device = {.limits = {.multiprocessors = 132, .compute_capability = 90}};
+    scene_init(&s);
+    s.evaluation.profile.resources =
+        (struct atoll_resources){.kernel_count = 1, .registers = 95, .blocks = 112, .threads_per_block = 32};
+    for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++)
+        s.evaluation.profile.counters[i] = NAN;
+    has(written(&s), " alone:\n", 0);
+    atoll_task_destroy(s.task);
+    s.task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/gpu/quantised_gemm", NULL);
+    assert_non_null(s.task);
+    s.input.task = s.task;
+    s.input.device = &device;
+    s.input.language = s.input.backend = "cuda";
+    const char *text = written(&s);
+    has(text, "Of bench.decode alone:\nResources: 95 registers", 1);
+    has(text, "At bench.decode: Its launch has 112 blocks", 1);
+    s.parent.source = paths;
+    text = written(&s);
+    has(text, "Of bench.decode, path 2 of 2 alone:\nResources: 95 registers", 1);
+    has(text, "At bench.decode, path 2 of 2: Its launch has 112 blocks", 1);
     scene_fini(&s);
 }
 
@@ -491,6 +526,7 @@ int main(void)
         cmocka_unit_test(there_is_one_floor),
         cmocka_unit_test(a_floor_says_what_it_is_of),
         cmocka_unit_test(what_is_known_without_counters_is_told),
+        cmocka_unit_test(figures_say_what_they_are_of),
         cmocka_unit_test(what_is_cut_stays_useful),
         cmocka_unit_test(directions_do_not_contradict),
         cmocka_unit_test(a_convolution_has_no_sizes_of_a_product),
