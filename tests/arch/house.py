@@ -3,8 +3,8 @@
 
     house.py ROOT [FOLDER ...]            the table, of these folders only when some are named
     house.py ROOT [FOLDER ...] --list     with the functions, headers and circles behind it
-    house.py ROOT --check                 exit status 1 for a circle that is not listed below, and for exported functions
-                                          that only tests use
+    house.py ROOT --check                 exit status 1 for a circle that is not listed below, for exported functions
+                                          that only tests use, and for two decisions (docs/adr) of one number
     house.py --selftest
 
 A file is a source with its header. A caller is a call in the product, its tests or benchmarks; a function whose name stands
@@ -245,6 +245,19 @@ def print_circles(circles):
                 print(f"  {room} -> {other}: {', '.join(sorted(edges[room][other])[:6])}")
 
 
+def decisions(root):
+    """What is wrong with the numbers of docs/adr: two of one number, a title that says another."""
+    found = {}
+    for path in sorted(pathlib.Path(root, "docs", "adr").glob("[0-9]*.md")):
+        number = int(path.name[:4])
+        title = path.read_text(encoding="utf-8").partition("\n")[0]
+        if number in found:
+            yield f"docs/adr/{path.name}: {found[number]} has the number {number}, too"
+        elif not title.startswith(f"# {number}. "):
+            yield f"docs/adr/{path.name}: its title does not begin with '# {number}. '"
+        found[number] = path.name
+
+
 def check(house):
     circles = house.circles(TABLES)
     print_circles(circles)
@@ -256,6 +269,9 @@ def check(house):
     for name in sorted(set(UNCALLED) - {f["name"] for f in house.uncalled()}):
         bad += 1
         print(f"house.py: {name} is listed as uncalled and is gone, or is called")
+    for fault in decisions(house.root):
+        bad += 1
+        print(fault)
     return bad
 
 
