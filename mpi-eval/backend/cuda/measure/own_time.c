@@ -8,6 +8,15 @@
 #define TIMES       10.0
 #define LEAST       0.6 /* a driver takes up to 0.3 s to tell of a trap */
 
+#define SILENCE_TIMED_NS   100e6 /* a plain kernel of a large task takes half of it */
+#define SILENCE_NS         30e6
+#define SILENT_BYTES_PER_S 1e12
+
+double atoll_own_time_silence_ns(int is_timed, uint64_t bytes)
+{
+    return (is_timed ? SILENCE_TIMED_NS : SILENCE_NS) + 1e9 * (double)bytes / SILENT_BYTES_PER_S;
+}
+
 static double most_ns(uint64_t bytes)
 {
     return MOST_NS + 1e9 * (double)bytes / BYTES_PER_S;

@@ -16,5 +16,8 @@ void atoll_own_time_add(struct atoll_own_time *own, double ns, uint64_t bytes);
 /* ns that the next one may take: at most half a second, and 50 ms for each GB; once many were seen, ten times the worst of them, but
  * no less than three fifths of that: a driver that tells of a trap was seen to take up to 0.3 s.  own NULL: of one that is not like those. */
 double atoll_own_time_limit_ns(const struct atoll_own_time *own, uint64_t bytes);
+/* ns of silence after which a batch is doubtful, its candidate's time included: hardly anything but what will be lost takes as long.
+ * is_timed: a wrong guess would disturb a sample; else it costs little, and most that is lost is lost there, at check variants. */
+double atoll_own_time_silence_ns(int is_timed, uint64_t bytes);
 
 #endif

@@ -19,8 +19,6 @@
 
 #define DAMAGE_LIMIT      2
 #define EVIDENCE_ELEMENTS ((uint64_t)1 << 20)
-#define SILENCE_NS                                                                                           \
-    100e6 /* of a batch, and a millisecond a GB: hardly anything but what will be lost takes as long */
 
 /* ---- verdicts ---- */
 
@@ -427,8 +425,10 @@ static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     atoll_command_batch_clear(&d->batch);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;
-    int rc = atoll_cuda_device_run_doubtful(d, deadline, SILENCE_NS + (double)bytes_run(s) / 1000,
-                                            &is_disturbed, err);
+    int rc = atoll_cuda_device_run_doubtful(
+        d, deadline,
+        atoll_own_time_silence_ns(s->variant->kind == ATOLL_VARIANT_BENCH || is_longer(s), bytes_run(s)),
+        &is_disturbed, err);
     s->trial->disturbed |= is_disturbed;
     if (rc != 0)
         return rc > 0 ? run_lost(s, err) : TRIAL_FAILED;

@@ -50,8 +50,18 @@ static void test_worst_stays(void **state)
     expect_close(atoll_own_time_limit_ns(NULL, 0), 0.5e9, 1e-12); /* one that is not like those */
 }
 
+/* Sooner where no time is taken, later for large tensors. */
+static void test_silence(void **state)
+{
+    (void)state;
+    expect_close(atoll_own_time_silence_ns(1, 0), 100e6, 1e-12);
+    expect_close(atoll_own_time_silence_ns(0, 0), 30e6, 1e-12);
+    expect_close(atoll_own_time_silence_ns(1, 12 * GB), 112e6, 1e-12);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limit), cmocka_unit_test(test_worst_stays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limit), cmocka_unit_test(test_worst_stays),
+                                       cmocka_unit_test(test_silence)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
