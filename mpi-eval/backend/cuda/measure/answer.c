@@ -197,7 +197,7 @@ int atoll_cuda_answer_have(struct atoll_cuda_trial_state *s, struct atoll_err *e
         rc = expected_run(s, parts, err);
     if (rc != 0)
         parts_forget(s, parts);
-    s->by = atoll_keeping_looking(a, s->order->comparing);
+    s->by = s->is_print_later ? ATOLL_LOOKING_REFERENCE : atoll_keeping_looking(a, s->order->comparing);
     return rc;
 }
 

@@ -484,14 +484,15 @@ static size_t kept(struct atoll_referee *r, struct atoll_case *known, uint32_t v
                                      ret_numbers, limit);
 }
 
-/* What is expected is made by the first sample that needs it; of a fresh input set it is whole. */
+/* What is expected is made by the first sample that needs it; of a fresh input set it is whole, as long as that finds room. */
 static void *hold(struct atoll_referee *r, struct atoll_case *known, const struct atoll_input_set *input_set,
                   int need_full, struct atoll_err *err)
 {
     struct atoll_sealed *a =
         atoll_expected_store_take(atoll_cuda_device_of(r)->expected_store, known->number, input_set);
-    (void)need_full;
-    if (!a)
+    if (a)
+        a->is_whole_wanted = need_full;
+    else
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for expected values");
     return a;
 }

@@ -25,6 +25,7 @@ struct atoll_sealed {
     uint32_t task;
     struct atoll_input_set input_set;
     int has_hashes;      /* input_hash was seen once; it never changes */
+    int is_whole_wanted; /* a fresh one: whole comparisons for whoever uses it, whatever that costs */
     int was_answered;    /* it had an answer, which it may have no more */
     uint32_t generation; /* of the device process that made the inputs as they were first made */
     uint64_t input_hash[ATOLL_TASK_TENSOR_LIMIT];

@@ -26,14 +26,25 @@ uint64_t atoll_keeping_demand(const struct atoll_keeping *k, uint64_t print_byte
     return (whole * k->bytes <= most ? whole * k->bytes : 0) + prints;
 }
 
+/* A fresh draw whose whole values have no room: the side of a comparison that comes first meets the reference, the other one the
+ * fingerprint that this leaves, unless both must be compared in full. */
+static int is_for_the_other(const struct atoll_keeping *k, const struct atoll_sealed *a)
+{
+    return a->input_set.series != 0 && !a->is_whole_wanted && !a->print.is_sealed && prints_decide(k) &&
+           k->comparing == ATOLL_COMPARING_HELD;
+}
+
 unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_expected_store *store,
                               const struct atoll_sealed *a)
 {
     int is_full = k->comparing == ATOLL_COMPARING_FULL;
     if (a->input_set.series != 0 || !prints_decide(k)) {
         size_t others = a->input_set.series ? 1 : k->pool_size; /* a fresh one comes alone */
-        return !a->is_sealed && atoll_expected_store_is_kept(store, k->bytes, others) ? ATOLL_SAMPLE_VALUES
-                                                                                      : 0;
+        if (a->is_sealed)
+            return 0;
+        if (atoll_expected_store_is_kept(store, k->bytes, others))
+            return ATOLL_SAMPLE_VALUES;
+        return is_for_the_other(k, a) ? ATOLL_SAMPLE_PRINT : 0;
     }
     unsigned parts = a->print.is_sealed ? 0 : ATOLL_SAMPLE_PRINT;
     size_t most = is_full ? SIZE_MAX : k->full_compares + ATOLL_KEEPING_SPARE;
@@ -46,7 +57,8 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *k, const struct atoll_
 
 int atoll_keeping_is_later(const struct atoll_sealed *a, unsigned parts, enum atoll_comparing comparing)
 {
-    return parts == ATOLL_SAMPLE_PRINT && atoll_keeping_looking(a, comparing) == ATOLL_LOOKING_REFERENCE;
+    return parts == ATOLL_SAMPLE_PRINT &&
+           (a->input_set.series != 0 || atoll_keeping_looking(a, comparing) == ATOLL_LOOKING_REFERENCE);
 }
 
 enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *a, enum atoll_comparing comparing)

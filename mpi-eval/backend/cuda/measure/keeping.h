@@ -23,7 +23,8 @@ struct atoll_keeping {
 
 /* Which parts (ATOLL_SAMPLE_...) are to be made now.  Where fingerprints decide, every draw of the pool has one, and as many
  * have their whole values as a candidate's full comparisons use, where these find room together: one of a few huge ones would stand where
- * many others do. Elsewhere all have these, as long as they fit. */
+ * many others do. Elsewhere all have these, as long as they fit; a fresh one that does not has a fingerprint for its second
+ * sample, where that need not be compared in full. */
 unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct atoll_expected_store *store,
                               const struct atoll_sealed *sealed);
 
@@ -32,7 +33,7 @@ unsigned atoll_keeping_wanted(const struct atoll_keeping *keeping, const struct 
 uint64_t atoll_keeping_demand(const struct atoll_keeping *keeping, uint64_t print_bytes, uint64_t most);
 
 /* Whether a fingerprint that is all there is to make (parts) waits for the check of the sample: that one runs the reference in any
- * case, and a draw costs one answer instead of two. */
+ * case, and a draw costs one answer instead of two.  Of a fresh draw the first sample is always checked so. */
 int atoll_keeping_is_later(const struct atoll_sealed *sealed, unsigned parts, enum atoll_comparing comparing);
 
 enum atoll_looking atoll_keeping_looking(const struct atoll_sealed *sealed, enum atoll_comparing comparing);

@@ -73,7 +73,13 @@ static void test_wanted(void **state)
         {&element, ATOLL_VARIANT_HIDDEN, 0, 1, 0, 0, LARGE, ATOLL_COMPARING_HELD, VALUES},
         /* a fresh one needs room for itself */
         {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 10 * LARGE, ATOLL_COMPARING_HELD, VALUES},
-        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        /* else the second of its samples has a fingerprint */
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, FINGERPRINT},
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 1, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        {&element, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_FULL, NOTHING},
+        {&element, ATOLL_VARIANT_BENCH, 1, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        {&element, ATOLL_VARIANT_HIDDEN, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
+        {&norm, ATOLL_VARIANT_BENCH, 0, 1, 0, 0, 11 * LARGE, ATOLL_COMPARING_HELD, NOTHING},
         {&element, ATOLL_VARIANT_BENCH, 0, 1, 1, 0, LARGE, ATOLL_COMPARING_HELD, NOTHING},
     };
     (void)state;
@@ -97,6 +103,25 @@ static void test_wanted(void **state)
         atoll_expected_store_unseal_print(store, a);
         atoll_expected_store_give(store, a);
     }
+}
+
+/* Unless both sides must be compared in full. */
+static void test_whole_wanted(void **state)
+{
+    struct atoll_keeping k = {.tolerance = &element,
+                              .kind = ATOLL_VARIANT_BENCH,
+                              .bytes = 11 * LARGE,
+                              .pool_size = 16,
+                              .full_compares = 5,
+                              .comparing = ATOLL_COMPARING_HELD};
+    struct atoll_sealed *a = draw(9, 0);
+    (void)state;
+    assert_int_equal(atoll_keeping_wanted(&k, store, a), FINGERPRINT);
+    a->is_whole_wanted = 1;
+    assert_int_equal(atoll_keeping_wanted(&k, store, a), NOTHING);
+    k.bytes = LARGE;
+    assert_int_equal(atoll_keeping_wanted(&k, store, a), VALUES);
+    atoll_expected_store_give(store, a);
 }
 
 /* As many whole ones as full comparisons use, and three; then fingerprints alone, unless one must be whole. */
@@ -154,14 +179,17 @@ static void test_later(void **state)
         unsigned parts;
         enum atoll_comparing comparing;
         int is_later;
+        uint64_t series;
     } rows[] = {
-        {0, FINGERPRINT, ATOLL_COMPARING_FULL, 1},  {0, FINGERPRINT, ATOLL_COMPARING_HELD, 0},
-        {0, FINGERPRINT, ATOLL_COMPARING_PRINT, 0}, {1, FINGERPRINT, ATOLL_COMPARING_FULL, 0},
-        {1, BOTH, ATOLL_COMPARING_FULL, 0},         {0, NOTHING, ATOLL_COMPARING_FULL, 0},
+        {0, FINGERPRINT, ATOLL_COMPARING_FULL, 1, 0},  {0, FINGERPRINT, ATOLL_COMPARING_HELD, 0, 0},
+        {0, FINGERPRINT, ATOLL_COMPARING_PRINT, 0, 0}, {1, FINGERPRINT, ATOLL_COMPARING_FULL, 0, 0},
+        {1, BOTH, ATOLL_COMPARING_FULL, 0, 0},         {0, NOTHING, ATOLL_COMPARING_FULL, 0, 0},
+        {0, FINGERPRINT, ATOLL_COMPARING_HELD, 1, 9},  {1, VALUES, ATOLL_COMPARING_HELD, 0, 9},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct atoll_sealed a = {.is_sealed = rows[i].has_values, /* room is there by then */
+        struct atoll_sealed a = {.input_set.series = rows[i].series,
+                                 .is_sealed = rows[i].has_values, /* room is there by then */
                                  .print = {.is_sealed = rows[i].parts != NOTHING}};
         if (atoll_keeping_is_later(&a, rows[i].parts, rows[i].comparing) != rows[i].is_later)
             fail_msg("row %zu", i);
@@ -202,7 +230,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_wanted, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(test_enough, set_up, tear_down),
-                                       cmocka_unit_test(test_looking), cmocka_unit_test(test_later),
+                                       cmocka_unit_test_setup_teardown(test_whole_wanted, set_up, tear_down),
+                                       cmocka_unit_test(test_looking),
+                                       cmocka_unit_test(test_later),
                                        cmocka_unit_test(test_demand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
