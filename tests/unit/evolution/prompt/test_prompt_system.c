@@ -40,6 +40,29 @@ static void headers_are_the_rules(void **state)
     atoll_buffer_fini(&out);
 }
 
+/* What a plan may say is the parser's: types of tensor maps, and that a launch may be both. */
+static void plans_may_say_what_they_are_told(void **state)
+{
+    static const char source[] = "/* atoll-plan {\"version\": 1, \"launch\": [{\"kernel\": \"f\", \"grid\": "
+                                 "[2], \"block\": [32], \"cluster\": [2], "
+                                 "\"cooperative\": true, \"args\": []}]} */\n";
+    const char *text = source_text("cuda.md"),
+               *types = strstr(text, "dtype= (needed for\n  scratch; one of "), *body = NULL;
+    struct atoll_task *task = atoll_task_load(EXAMPLE, NULL);
+    struct atoll_arena *arena = atoll_arena_create(1u << 22, NULL);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_non_null(types);
+    assert_non_null(task);
+    types += strlen("dtype= (needed for\n  scratch; one of ");
+    assert_int_equal(strncmp(types, atoll_dtype_names(), strlen(atoll_dtype_names())), 0);
+    assert_int_equal(types[strlen(atoll_dtype_names())], ')');
+    assert_non_null(strstr(text, "A launch may have `\"cooperative\"` beside it."));
+    if (!atoll_plan_parse(arena, task, "cuda", source, &body, &err))
+        fail_msg("%s", err.text);
+    atoll_arena_destroy(arena);
+    atoll_task_destroy(task);
+}
+
 static void worked_examples_pass_plan_and_rules(void **state)
 {
     static const struct {
@@ -233,7 +256,7 @@ int main(void)
 
         cmocka_unit_test(told_instructions_pass_rules), cmocka_unit_test(system_texts_are_whole),
         cmocka_unit_test(languages_are_files),          cmocka_unit_test(wrong_folders_are_named),
-        cmocka_unit_test(texts_are_plain_ascii),
+        cmocka_unit_test(texts_are_plain_ascii),        cmocka_unit_test(plans_may_say_what_they_are_told),
 
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
