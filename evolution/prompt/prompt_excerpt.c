@@ -4,6 +4,7 @@
 #include "evolution/prompt/prompt_excerpt.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BLOCK_LIMIT 256
@@ -327,6 +328,30 @@ size_t atoll_prompt_excerpt(const char *text, size_t length, size_t keep, struct
     if (shown < length)
         atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", length - shown);
     return length - used;
+}
+
+size_t atoll_prompt_excerpt_reached(const char *text, size_t length, const char *const *names, size_t count,
+                                    struct atoll_buffer *out)
+{
+    struct excerpt e = {.text = text, .length = length};
+    size_t shown = 0, left = 0, functions = 0;
+    split_source(&e);
+    e.name_count = count < NAME_LIMIT ? count : NAME_LIMIT;
+    for (size_t i = 0; i < e.name_count; i++)
+        snprintf(e.names[i], NAME_BYTES, "%s", names[i]);
+    rank_functions(&e);
+    for (size_t i = 0; i < e.count; i++) {
+        left += e.blocks[i].rank == OTHER ? e.blocks[i].end - e.blocks[i].begin : 0;
+        functions += e.blocks[i].rank == REACHED;
+    }
+    if (!left || !functions || count > NAME_LIMIT || e.count == BLOCK_LIMIT)
+        return 0;
+    for (size_t i = 0; i < e.count; i++)
+        if (e.blocks[i].rank != OTHER)
+            put_part(&e, e.blocks[i].begin, e.blocks[i].end, &shown, out);
+    if (shown < length)
+        atoll_buffer_printf(out, "/* ... %zu bytes are left out here ... */\n", length - shown);
+    return left;
 }
 
 size_t atoll_prompt_sentence_end(const char *text, size_t length, size_t keep)

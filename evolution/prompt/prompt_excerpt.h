@@ -14,6 +14,10 @@
  * that are left out; 0 and nothing appended: it has neither functions nor hunks to choose from, or
  * those would fill less than half of the room. */
 size_t atoll_prompt_excerpt(const char *text, size_t length, size_t keep, struct atoll_buffer *out);
+/* Appends a source without its functions that none of these functions calls, with a mark in each gap.  Returns the bytes that are left
+ * out; 0 and nothing appended: none is, or it cannot be told. */
+size_t atoll_prompt_excerpt_reached(const char *text, size_t length, const char *const *names, size_t count,
+                                    struct atoll_buffer *out);
 /* Where a text that may have at most keep of its length bytes ends best: behind the last whole sentence or line, if more than half of
  * it is left so; else keep. */
 size_t atoll_prompt_sentence_end(const char *text, size_t length, size_t keep);

@@ -7,6 +7,8 @@
 #include "evolution/prompt/prompt_change.h"
 #include "evolution/prompt/prompt_kernel.h"
 
+#define SOURCE_LIMIT ((size_t)4 << 20)
+
 /* Bytes that are shown of each, for a budget of 48 KiB. */
 #define STEP_BYTES     1600 /* of a trajectory */
 #define SIBLING_BYTES  2000
@@ -134,7 +136,16 @@ static void put_fast(const struct atoll_prompt_input *input, struct atoll_prompt
     if (fast->evaluation)
         atoll_prompt_put_profile(input, t, fast);
     atoll_prompt_put(t, "\n");
-    atoll_prompt_put_change(t, input->language, source_of(slow), fast->source, 0);
+    struct atoll_buffer before, after;
+    atoll_buffer_init(&before, SOURCE_LIMIT);
+    atoll_buffer_init(&after, SOURCE_LIMIT);
+    const char *from = source_of(slow), *to = atoll_prompt_timed_source(input, t, fast->source, &after);
+    const char *timed = from ? atoll_prompt_timed_source(input, t, from, &before) : NULL;
+    int is_elsewhere = timed && strcmp(timed, to) == 0; /* in what no timed shape takes, if at all */
+    atoll_prompt_put_change(t, input->language, is_elsewhere ? from : timed, is_elsewhere ? fast->source : to,
+                            0);
+    atoll_buffer_fini(&before);
+    atoll_buffer_fini(&after);
 }
 
 void atoll_prompt_write_inspiration(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)

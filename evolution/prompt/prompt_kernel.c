@@ -12,10 +12,12 @@
 #include "core/candidate.h"
 #include "core/diagnosis.h"
 #include "core/fitness.h"
+#include "evolution/prompt/prompt_excerpt.h"
 #include "evolution/prompt/prompt_form.h"
 #include "evolution/reply/reply.h"
 
 #define PLAN_ARENA_BYTES ((size_t)4 << 20)
+#define SOURCE_LIMIT     ((size_t)4 << 20)
 #define NEAR_FLOOR       1.15               /* time over floor: little is left */
 #define SAME             1.05               /* as two figures of the same thing may differ */
 #define BUDGET           ((size_t)48 << 10) /* for which caps are given */
@@ -153,6 +155,11 @@ static void shuffle(struct facts *f, uint64_t key)
     }
 }
 
+static int is_timed(const struct atoll_prompt_input *input, const struct atoll_variant *v)
+{
+    return v->kind == ATOLL_VARIANT_BENCH && (!v->backend || strcmp(v->backend, input->backend) == 0);
+}
+
 /* The first timed shape of the prompt's backend, which counters and resources are of; NULL: there is none. */
 static const struct atoll_variant *first_timed(const struct atoll_prompt_input *input, size_t *ret_count)
 {
@@ -160,7 +167,7 @@ static const struct atoll_variant *first_timed(const struct atoll_prompt_input *
     *ret_count = 0;
     for (size_t i = 0; i < input->task->variant_count; i++) {
         const struct atoll_variant *v = &input->task->variants[i];
-        if (v->kind != ATOLL_VARIANT_BENCH || (v->backend && strcmp(v->backend, input->backend) != 0))
+        if (!is_timed(input, v))
             continue;
         first = first ? first : v;
         (*ret_count)++;
@@ -404,6 +411,44 @@ void atoll_prompt_put_rates(const struct atoll_prompt_input *input, struct atoll
     }
 }
 
+/* Names of what the timed shapes launch; 0: not known. */
+static size_t launched_names(const struct atoll_prompt_input *input, const struct atoll_plan *plan,
+                             const char *ret_names[ATOLL_PLAN_LAUNCH_LIMIT])
+{
+    size_t count = 0, path = 0;
+    unsigned taken = 0;
+    for (size_t i = 0; i < input->task->variant_count; i++) {
+        const struct atoll_variant *v = &input->task->variants[i];
+        if (!is_timed(input, v))
+            continue;
+        if (atoll_plan_path_at(input->task, plan, v, &path, NULL) != 0)
+            return 0;
+        taken |= 1u << path;
+    }
+    for (size_t p = 0; p < plan->path_count; p++)
+        for (size_t i = 0; taken >> p & 1 && i < plan->paths[p].count; i++)
+            ret_names[count++] = plan->launches[plan->paths[p].first + i].symbol;
+    return count;
+}
+
+const char *atoll_prompt_timed_source(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                                      const char *source, struct atoll_buffer *out)
+{
+    const char *names[ATOLL_PLAN_LAUNCH_LIMIT];
+    struct atoll_arena *arena = atoll_arena_create(PLAN_ARENA_BYTES, NULL);
+    if (!arena)
+        t->text.failed = ATOLL_E_MEMORY;
+    const struct atoll_plan *plan = arena ? atoll_prompt_plan(input, t, source, arena) : NULL;
+    size_t count = plan && plan->path_count > 1 ? launched_names(input, plan, names) : 0, left = 0;
+    if (count)
+        left = atoll_prompt_excerpt_reached(source, strlen(source), names, count, out);
+    if (left)
+        atoll_buffer_put_u8(out, 0);
+    atoll_arena_destroy(arena);
+    t->text.failed = t->text.failed ? t->text.failed : out->failed;
+    return left && !out->failed ? (const char *)out->data : source;
+}
+
 static const char *no_parent(const struct atoll_prompt_input *input)
 {
     return input->ask->kind == ATOLL_ASK_WRITE
@@ -470,7 +515,15 @@ void atoll_prompt_write_parent(const struct atoll_prompt_input *input, struct at
         put_elite(input, t);
         return;
     }
-    atoll_prompt_put_code(t, input->language, parent->source, 0);
+    struct atoll_buffer taken;
+    atoll_buffer_init(&taken, SOURCE_LIMIT);
+    const char *source = input->ask->kind == ATOLL_ASK_SUMMARISE
+                             ? atoll_prompt_timed_source(input, t, parent->source, &taken)
+                             : parent->source;
+    atoll_prompt_put_code(t, input->language, source, 0);
+    if (source != parent->source)
+        atoll_prompt_put(t, "\nFunctions of paths that no timed shape takes are left out.\n");
+    atoll_buffer_fini(&taken);
     atoll_prompt_put(t, "\n");
     if (!parent->evaluation) {
         atoll_prompt_put(t, "It was not measured yet.\n");

@@ -17,6 +17,10 @@ const struct atoll_plan *atoll_prompt_plan(const struct atoll_prompt_input *inpu
                                            struct atoll_prompt_text *t, const char *source,
                                            struct atoll_arena *arena);
 
+/* The source without functions of paths that no timed shape takes, in out where something is left out of it. */
+const char *atoll_prompt_timed_source(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
+                                      const char *source, struct atoll_buffer *out);
+
 void atoll_prompt_put_speed(struct atoll_prompt_text *t, const struct atoll_prompt_kernel *kernel);
 void atoll_prompt_put_choice(const struct atoll_prompt_input *input, struct atoll_prompt_text *t,
                              const struct atoll_prompt_kernel *kernel);

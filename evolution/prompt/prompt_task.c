@@ -177,8 +177,9 @@ static void put_kind(struct atoll_prompt_text *t, const struct atoll_task *task)
 void atoll_prompt_write_task(const struct atoll_prompt_input *input, struct atoll_prompt_text *t)
 {
     const struct atoll_task *task = input->task;
-    const char *what =
-        input->ask->kind == ATOLL_ASK_JUDGE ? "A kernel in language" : "Write a kernel in language";
+    const char *what = input->ask->kind == ATOLL_ASK_JUDGE       ? "A kernel in language"
+                       : input->ask->kind == ATOLL_ASK_SUMMARISE ? "Two kernels to compare, in language"
+                                                                 : "Write a kernel in language";
     atoll_prompt_put(t, "%s `%s` for the task `%s`:\n\n", what, input->language, task->name);
     atoll_prompt_put_quote(t, task->summary ? task->summary : "", 1024);
     put_kind(t, task);

@@ -404,6 +404,42 @@ static void figures_say_what_they_are_of(void **state)
     scene_fini(&s);
 }
 
+/* Who compares two kernels is shown neither a wish for a kernel nor functions of paths that no timed shape takes. */
+static void a_summarizer_sees_what_is_timed(void **state)
+{
+    static const char slow[] = "/* atoll-plan {\"version\": 1, \"paths\": [{\"when\": \"K > 5000\", "
+                               "\"launch\": [{\"kernel\": \"far\", \"grid\": "
+                               "[1], \"block\": [32], \"args\": []}]}, {\"launch\": [{\"kernel\": \"near\", "
+                               "\"grid\": [1], \"block\": [32], "
+                               "\"args\": []}]}]} */\nextern \"C\" __global__ void far()\n{\n    int "
+                               "of_far;\n}\n\nextern \"C\" __global__ void "
+                               "near()\n{\n    int of_near;\n}\n";
+    struct scene s;
+    static char fast[sizeof(slow) + 8];
+    struct atoll_prompt_kernel other;
+    scene_init(&s);
+    atoll_task_destroy(s.task);
+    s.task = atoll_task_load(ATOLL_SOURCE_DIR "/suites/gpu/quantised_gemm", NULL);
+    assert_non_null(s.task);
+    s.input.task = s.task;
+    s.input.language = s.input.backend = "cuda";
+    s.parent.source = slow;
+    snprintf(fast, sizeof(fast), "%.*sint quick;\n}\n", (int)sizeof(slow) - 3, slow);
+    other = s.parent;
+    other.source = fast;
+    s.input.inspirations = &other;
+    s.input.inspiration_count = 1;
+    has(written(&s), "int of_far;", 1);
+    s.ask.kind = ATOLL_ASK_SUMMARISE;
+    const char *text = written(&s);
+    has(text, "Two kernels to compare, in language `cuda` for the task", 1);
+    has(text, "Write a kernel", 0);
+    has(text, "int of_near;", 1);
+    has(text, "int quick;", 1);
+    has(text, "int of_far;", 0);
+    scene_fini(&s);
+}
+
 /* A prompt shows the part of a source that counts, and ends what it quotes with a sentence. */
 static void what_is_cut_stays_useful(void **state)
 {
@@ -527,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_floor_says_what_it_is_of),
         cmocka_unit_test(what_is_known_without_counters_is_told),
         cmocka_unit_test(figures_say_what_they_are_of),
+        cmocka_unit_test(a_summarizer_sees_what_is_timed),
         cmocka_unit_test(what_is_cut_stays_useful),
         cmocka_unit_test(directions_do_not_contradict),
         cmocka_unit_test(a_convolution_has_no_sizes_of_a_product),
