@@ -78,12 +78,14 @@ static void put_pair(struct atoll_buffer *out, const char *name, double value, c
 
 static void put_resources(struct atoll_buffer *out, const struct atoll_row_profile *p)
 {
-    put_pair(out, "registers", p->registers, "");
-    put_pair(out, "static shared memory", p->static_shared_bytes, "bytes");
-    put_pair(out, "dynamic shared memory", p->dynamic_shared_bytes, "bytes");
-    put_pair(out, "stack", p->stack_bytes, "bytes");
-    put_pair(out, "spill stores", p->spill_store_bytes, "bytes");
-    put_pair(out, "spill loads", p->spill_load_bytes, "bytes");
+    if (p->registers) { /* a processor's binary tells of none of these */
+        put_pair(out, "registers", p->registers, "");
+        put_pair(out, "static shared memory", p->static_shared_bytes, "bytes");
+        put_pair(out, "dynamic shared memory", p->dynamic_shared_bytes, "bytes");
+        put_pair(out, "stack", p->stack_bytes, "bytes");
+        put_pair(out, "spill stores", p->spill_store_bytes, "bytes");
+        put_pair(out, "spill loads", p->spill_load_bytes, "bytes");
+    }
     if (p->theoretical_occupancy > 0)
         put_pair(out, "theoretical occupancy", 100 * p->theoretical_occupancy, "%");
     for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++)

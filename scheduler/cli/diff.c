@@ -177,13 +177,13 @@ static json_t *times_compare(const struct atoll_archive_view *view, const struct
     return list;
 }
 
-/* An end of the interval of a ratio, turned where the ratio is; null where there is none. */
+/* A ratio or an end of its interval, turned where the comparison is; null where there is none. */
 static json_t *end_json(double end, int is_turned)
 {
     return end > 0 ? json_real(is_turned ? 1 / end : end) : json_null();
 }
 
-/* Comparisons in which both ran side by side; "ratio" is the time of A over that of B. */
+/* Comparisons in which both ran side by side; "ratio" is the time of A over that of B, null where there is none. */
 static json_t *duels_find(const struct atoll_archive_view *view, const struct side *a, const struct side *b)
 {
     json_t *list = json_array();
@@ -199,11 +199,24 @@ static json_t *duels_find(const struct atoll_archive_view *view, const struct si
                                                atoll_id_equal(&d.elite, &a->candidate.id)))) {
             continue;
         }
+        int is_decided = d.verdict == ATOLL_V_CORRECT;
         json_array_append_new(
-            list, json_pack("{s:f, s:o, s:o, s:f, s:i}", "ratio", is_turned ? 1 / d.ratio : d.ratio,
-                            "ratio_lo", end_json(is_turned ? d.ratio_hi : d.ratio_lo, is_turned), "ratio_hi",
-                            end_json(is_turned ? d.ratio_lo : d.ratio_hi, is_turned), "p_value", d.p_value,
-                            "pairs", (int)d.pair_count));
+            list,
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i}", "verdict",
+                      atoll_verdict_name((enum atoll_verdict)d.verdict), "detail",
+                      is_decided ? json_null() : atoll_json_text(atoll_tables_text(view->tables, d.detail)),
+                      "ratio", end_json(is_decided ? d.ratio : 0, is_turned), "ratio_lo",
+                      end_json(!is_decided ? 0
+                               : is_turned ? d.ratio_hi
+                                           : d.ratio_lo,
+                               is_turned),
+                      "ratio_hi",
+                      end_json(!is_decided ? 0
+                               : is_turned ? d.ratio_lo
+                                           : d.ratio_hi,
+                               is_turned),
+                      "p_value", is_decided ? json_real(d.p_value) : json_null(), "pairs",
+                      (int)d.pair_count));
     }
     return list;
 }
@@ -342,8 +355,14 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
     json_array_foreach(duels, i, row)
     {
         const json_t *lo = json_object_get(row, "ratio_lo"), *hi = json_object_get(row, "ratio_hi");
+        const char *detail = json_string_value(json_object_get(row, "detail"));
         char interval[64] = "";
 
+        if (detail) {
+            atoll_print_line(stdout, 17, "  side by side   %s, no ratio%s%s",
+                             json_string_value(json_object_get(row, "verdict")), *detail ? ": " : "", detail);
+            continue;
+        }
         if (json_is_number(lo) && json_is_number(hi))
             snprintf(interval, sizeof(interval), " (%.3f to %.3f)", json_number_value(lo),
                      json_number_value(hi));

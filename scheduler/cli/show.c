@@ -85,6 +85,12 @@ static uint32_t resource(const struct atoll_row_profile *p, size_t index)
     return *(const uint32_t *)(const void *)((const char *)p + resources[index].offset);
 }
 
+/* A processor's binary tells how many kernels there are, and of none of the others. */
+static int is_told(const struct atoll_row_profile *p, size_t index)
+{
+    return p->registers > 0 || index == 0;
+}
+
 static const char *limiter_name(const struct atoll_archive_view *view, uint64_t evaluation,
                                 const struct atoll_row_profile *profile)
 {
@@ -130,7 +136,8 @@ static void print_profile(const struct atoll_archive_view *view, uint64_t evalua
         atoll_print(stdout, "    %-24s %#14llx\n", "throttle_reasons",
                     (unsigned long long)p.throttle_reasons);
     for (size_t i = 0; p.kernel_count && i < RESOURCE_COUNT; i++)
-        print_line(resources[i].name, resource(&p, i), resources[i].unit);
+        if (is_told(&p, i))
+            print_line(resources[i].name, resource(&p, i), resources[i].unit);
     if (p.kernel_count && p.theoretical_occupancy > 0)
         print_line("theoretical_occupancy", 100 * p.theoretical_occupancy, "%");
     for (unsigned m = 0; p.kernel_count && m < ATOLL_MIX_COUNT; m++)
@@ -164,7 +171,8 @@ static json_t *profile_json(const struct atoll_archive_view *view, uint64_t eval
         json_t *used = json_object(), *mix = json_object();
 
         for (size_t i = 0; i < RESOURCE_COUNT; i++)
-            json_object_set_new(used, resources[i].name, json_integer(resource(&p, i)));
+            json_object_set_new(used, resources[i].name,
+                                is_told(&p, i) ? json_integer(resource(&p, i)) : json_null());
         json_object_set_new(used, "theoretical_occupancy", json_real(p.theoretical_occupancy));
         for (unsigned m = 0; m < ATOLL_MIX_COUNT; m++)
             json_object_set_new(mix, atoll_mix_name((enum atoll_mix)m), json_integer(p.mix[m]));
@@ -273,12 +281,16 @@ static void print_duels(const struct atoll_archive_view *view, const struct atol
             snprintf(other, sizeof(other), "%s", atoll_tables_text(view->tables, d.rival));
         if (d.ratio_hi > 0)
             snprintf(interval, sizeof(interval), " (95 %% interval %.4f to %.4f)", d.ratio_lo, d.ratio_hi);
-        atoll_print_line(stdout, 2, "%s %s %.*s: ratio %.4f%s, p %.2g, %u pairs, %s",
-                         d.purpose < 4 ? purposes[d.purpose] : "duel",
-                         challenged ? "against" : "defended against",
-                         d.purpose == ATOLL_DUEL_RIVAL ? ATOLL_ID_HEX : digits, other, d.ratio, interval,
-                         d.p_value, d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
-        if (d.purpose == ATOLL_DUEL_RIVAL && *atoll_tables_text(view->tables, d.detail))
+        atoll_print(stdout, "%s %s %.*s: ", d.purpose < 4 ? purposes[d.purpose] : "duel",
+                    challenged ? "against" : "defended against",
+                    d.purpose == ATOLL_DUEL_RIVAL ? ATOLL_ID_HEX : digits, other);
+        if (d.verdict != ATOLL_V_CORRECT)
+            atoll_print(stdout, "%s, no ratio\n", atoll_verdict_name((enum atoll_verdict)d.verdict));
+        else
+            atoll_print(stdout, "ratio %.4f%s, p %.2g, %u pairs, %s\n", d.ratio, interval, d.p_value,
+                        d.pair_count, d.better ? "challenger confirmed" : "not confirmed");
+        if ((d.purpose == ATOLL_DUEL_RIVAL || d.verdict != ATOLL_V_CORRECT) &&
+            *atoll_tables_text(view->tables, d.detail))
             atoll_print_line(stdout, 2, "  %s", atoll_tables_text(view->tables, d.detail));
     }
 }

@@ -1,5 +1,6 @@
 /* alter_record.c - copies a journal and gives its final comparisons another ratio, as a record that is not true:
- * alter_record FROM TO RATIO LO HI.  Snapshots are left out: the engine is derived from events. */
+ * alter_record FROM TO RATIO LO HI.  With a ratio of 0 it decided nothing, and profiles are those of a processor, whose binary tells of
+ * no registers.  Snapshots are left out: the engine is derived from events. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,11 +27,20 @@ static int copy_event(struct copy *c, const struct atoll_record *record, struct 
         return -1;
     if (event.type == ATOLL_EVENT_DUELLED && event.duel.purpose == ATOLL_DUEL_FINAL &&
         event.duel.pair_count) {
-        event.duel.ratio = c->ratio;
+        event.duel.ratio = c->ratio > 0 ? c->ratio : 1;
         event.duel.ratio_lo = c->lo;
         event.duel.ratio_hi = c->hi;
         c->altered++;
+        if (!(c->ratio > 0)) {
+            event.duel.verdict = ATOLL_V_UNSTABLE;
+            event.duel.better = 0;
+            event.duel.p_value = event.duel.pair_count = 1;
+            snprintf(event.duel.detail, sizeof(event.duel.detail), "9 of 12 samples were disturbed");
+        }
     }
+    if (event.type == ATOLL_EVENT_EVALUATED && !(c->ratio > 0))
+        event.evaluation.profile.resources = (struct atoll_resources){
+            .kernel_count = event.evaluation.profile.resources.kernel_count, .mix = {[ATOLL_MIX_FP32] = 7}};
     status = atoll_journal_append_event(c->to, &event, NULL, err);
     atoll_event_fini(&event);
     return status;

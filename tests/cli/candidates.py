@@ -111,3 +111,26 @@ for task in TASKS:
     check(as_json["source"] == kernel.read_text() and as_json["candidate"] == best[task] and as_json["shapes"]["bench"], as_json)
 check("needs --task" in run("best", "mine", "--source", status=2, which="stderr"), "which of three tasks")
 print(f"{len(ids)} candidates by name")
+
+# A comparison without a result shows why and no figures; what a processor's binary does not tell of is no 0.
+made = subprocess.run([f"{build}/tests/bin/sample_campaign", str(root)], capture_output=True, text=True)
+check(made.returncode == 0, made.stderr)
+(journal,) = (root / "campaign/jobs").glob("*/journal.atl")
+altered = subprocess.run([f"{build}/tests/bin/alter_record", str(journal), str(root / "altered.atl"), "0", "0", "0"], capture_output=True, text=True)
+check(altered.returncode == 0 and int(altered.stdout) >= 1, altered.stderr)
+before = run("show", "campaign", "softmax_rows")
+check(re.search(r"^final against .*: ratio \d", before, re.M) and re.search(r"^    registers +40 ", before, re.M), before)
+os.replace(root / "altered.atl", journal)
+for file in (root / "campaign/archive.h5", *journal.parent.glob("segment-*.h5")):
+    file.unlink(missing_ok=True)
+shown = run("show", "campaign", "softmax_rows")
+check(re.search(r"^final against [0-9a-f]+: unstable, no ratio\n  9 of 12 samples were disturbed\n", shown, re.M), shown)
+check(not re.search(r"^final against .*ratio [0-9]", shown, re.M), shown)
+check(re.search(r"^    fp32 +7 instructions$", shown, re.M) and not re.search(r"^    (registers|static_shared_bytes|stack_bytes|spill_load_bytes) ", shown, re.M), shown)
+used = next(e["profile"]["resources"] for e in json.loads(run("show", "campaign", "softmax_rows", "--json"))["evaluations"] if e["profile"])
+check(used["registers"] is None and used["spill_load_bytes"] is None and used["kernel_count"] and used["mix"]["fp32"] == 7, used)
+page = run("report", "campaign", "-o", "page.html") + (root / "page.html").read_text()
+check(">fp32<" in page and ">registers<" not in page and ">stack<" not in page, "the report has registers of a processor")
+(apart,) = [c for c in json.loads(run("diff", "campaign", "softmax_rows/baseline", "softmax_rows", "--json"))["comparisons"] if c["verdict"] == "unstable"]
+check((apart["ratio"], apart["ratio_lo"], apart["p_value"], apart["pairs"], apart["detail"]) == (None, None, None, 1, "9 of 12 samples were disturbed"), apart)
+check("side by side   unstable, no ratio: 9 of 12 samples were disturbed\n" in run("diff", "campaign", "softmax_rows/baseline", "softmax_rows"), "diff")
