@@ -242,8 +242,7 @@ static const struct atoll_search_field fields[] = {
     FIELD(shapes, U32, 0, 12, "first trials of a template that follow from shapes and device, 0 = none"),
     FIELD(translate, U32, 0, 1, "models: elites of another language or device model are translated"),
     FIELD(baseline_rounds, U32, 0, 16, "rounds in which an unstable baseline is tried again later, 0 = none"),
-    FIELD(analyses, U32, 0, 1024,
-          "models: bests of a task that an analyser reads, for who works on them, 0 = none"),
+    FIELD(analyses, U32, 0, 1024, "models: bests of a task that an analyser reads, 0 = none"),
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))

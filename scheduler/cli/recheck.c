@@ -410,8 +410,8 @@ static int recheck_all(struct recheck *r, struct atoll_err *err)
         r->failed += !passed;
     }
     if (!r->settings->json)
-        printf("%u tasks measured again, %u failed, %u disagree with the record\n", r->checked, r->failed,
-               r->disagreed);
+        printf("%u task%s measured again, %u failed, %u disagree%s with the record\n", r->checked,
+               r->checked == 1 ? "" : "s", r->failed, r->disagreed, r->disagreed == 1 ? "s" : "");
     return r->failed ? 1 : 0;
 }
 

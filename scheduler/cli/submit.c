@@ -185,8 +185,9 @@ static int submit(const struct submit_settings *settings, struct atoll_submissio
                                    (int)result.submitted, "wanted", (int)result.wanted),
                          JSON_INDENT(2), stdout);
     } else {
-        atoll_print(stdout, "%s: %zu tasks in %zu parts; next: atoll status %s\n", s->settings->out,
-                    s->plan.tasks.count, s->sweep.part_count, s->settings->out);
+        atoll_print(stdout, "%s: %zu task%s in %zu part%s; next: atoll status %s\n", s->settings->out,
+                    s->plan.tasks.count, s->plan.tasks.count == 1 ? "" : "s", s->sweep.part_count,
+                    s->sweep.part_count == 1 ? "" : "s", s->settings->out);
     }
     return 0;
 }
