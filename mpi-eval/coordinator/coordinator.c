@@ -192,7 +192,7 @@ static int on_result(struct coordinator *c, unsigned peer, const struct atoll_fr
     } else if (rc == 0) {
         double sent_ns = atoll_dispatch_sent_ns(c->dispatch, evaluation);
         if (event.type == ATOLL_EVENT_EVALUATED)
-            atoll_peer_result_log_failure(order, &event.evaluation);
+            atoll_peer_result_log_failure(atoll_engine_task(c->engine, order->task), &event.evaluation);
         rc = add_result(c, peer, &event, evaluation, err);
         if (rc == 0) {
             atoll_peer_table_answered(c->peers, peer);

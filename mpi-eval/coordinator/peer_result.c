@@ -58,12 +58,12 @@ int atoll_peer_result_is_what_was_ordered(const struct atoll_peer_result_kind *k
     }
 }
 
-void atoll_peer_result_log_failure(const struct atoll_decision *order, const struct atoll_evaluation *e)
+void atoll_peer_result_log_failure(const struct atoll_task *task, const struct atoll_evaluation *e)
 {
     char id[ATOLL_ID_HEX];
     if (e->verdict == ATOLL_V_CORRECT)
         return;
     atoll_id_hex(&e->candidate, id);
-    atoll_log(ATOLL_LOG_INFO, "eval.candidate.failed", "task %u, candidate %.12s: %s: %.400s", order->task,
-              id, atoll_verdict_name(e->verdict), e->detail);
+    atoll_log(ATOLL_LOG_INFO, "eval.candidate.failed", "task %s, candidate %.12s: %s: %.400s",
+              task ? task->name : "?", id, atoll_verdict_name(e->verdict), e->detail);
 }

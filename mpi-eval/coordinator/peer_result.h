@@ -26,6 +26,6 @@ int atoll_peer_result_is_what_was_ordered(const struct atoll_peer_result_kind *k
                                           const struct atoll_decision *order,
                                           const struct atoll_event *event);
 /* Why a candidate did not make it, for whoever reads the log while the run goes on. */
-void atoll_peer_result_log_failure(const struct atoll_decision *order, const struct atoll_evaluation *e);
+void atoll_peer_result_log_failure(const struct atoll_task *task, const struct atoll_evaluation *e);
 
 #endif

@@ -154,6 +154,8 @@ def illegal_plan():
     said = result.stdout + result.stderr
     result.stderr = said
     expect("illegal plan", result, EXIT["input"], "no_such_tensor", "naive")
+    result.stderr = (root / "c3/log").read_text()  # the last reasons are in the log, with the task's name
+    expect("illegal plan, log", result, EXIT["input"], "eval.candidate.failed task softmax_rows, candidate ", "bad_plan: ", lines=1000)
 
 
 def broken_reference():
