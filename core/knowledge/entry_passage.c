@@ -1,4 +1,5 @@
-/* entry_passage.c - texts on hardware: "# title", "Source: ...", then "## heading" and what is said there; every section is an entry. */
+/* entry_passage.c - texts on hardware: "# title", "Source: ...", perhaps "Families: ...", then "## heading" and what is said there; every
+ * section is an entry. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +94,51 @@ static int add_passage(struct atoll_knowledge_reading *r, const struct atoll_kno
     return e.id && e.what && e.text ? atoll_knowledge_reading_add(r, &e, err) : -1;
 }
 
-/* Title and source, and where the first section begins. */
+/* "gemm, attention", names of the index. */
+static int read_families(struct atoll_knowledge_reading *r, const char *line, size_t length, unsigned number,
+                         struct atoll_knowledge_entry *e, struct atoll_err *err)
+{
+    const struct atoll_knowledge_index *index = &r->base->index;
+    const char **list = atoll_arena_alloc_array(r->base->arena, index->family_count + 1, sizeof(*list), err);
+    size_t count = 0;
+    for (size_t at = 0, end; list && at <= length; at = end + 1) {
+        for (end = at; end < length && line[end] != ',';)
+            end++;
+        size_t from = at, to = end, i = 0;
+        while (from < to && line[from] == ' ')
+            from++;
+        while (to > from && line[to - 1] == ' ')
+            to--;
+        while (i < index->family_count && (strlen(index->families[i].name) != to - from ||
+                                           memcmp(index->families[i].name, line + from, to - from) != 0))
+            i++;
+        if (i == index->family_count || count == index->family_count)
+            return atoll_err_set(
+                err, ATOLL_E_INPUT,
+                "%s:%u: '%.*s' is no family of index.yaml, or stands here too often; change it",
+                r->file->path, number, (int)(to - from), line + from);
+        list[count++] = index->families[i].name;
+    }
+    e->families = list;
+    return list ? 0 : -1;
+}
+
+/* Of the paragraph that begins with the source. */
+static int find_families(struct atoll_knowledge_reading *r, struct text *t, struct atoll_knowledge_entry *e,
+                         struct atoll_err *err)
+{
+    static const char key[] = "Families: ";
+    const char *line;
+    size_t length;
+    for (struct text next = *t;
+         next_line(&next, &line, &length) && length > 0 && !begins(line, length, "## "); *t = next)
+        if (begins(line, length, key) &&
+            read_families(r, line + sizeof(key) - 1, length - (sizeof(key) - 1), next.line - 1, e, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Title, source and families, and where the first section begins. */
 static int read_head(struct atoll_knowledge_reading *r, struct text *t, struct atoll_knowledge_entry *e,
                      char ret_title[HEADING_BYTES + 1], struct atoll_err *err)
 {
@@ -109,7 +154,7 @@ static int read_head(struct atoll_knowledge_reading *r, struct text *t, struct a
     if (!begins(line, length, "Source: ") || length == strlen("Source: "))
         return fail(r, t->line - 1, err, "a line 'Source: ...' belongs behind the title; say who says this");
     e->source = atoll_arena_text(r->base->arena, line + 8, length - 8, err);
-    return e->source ? 0 : -1;
+    return e->source ? find_families(r, t, e, err) : -1;
 }
 
 static int read_sections(struct atoll_knowledge_reading *r, struct text *t,

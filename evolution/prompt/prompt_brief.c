@@ -133,8 +133,10 @@ static void put_issues(const struct atoll_prompt_input *input, struct atoll_prom
                 severity_of(item) != severity)
                 continue;
             put_issue(input, t, item, says_stage);
-            if (item->kind == ATOLL_ITEM_ISSUE && item->issue < ATOLL_ISSUE_COUNT)
-                known &= ~(UINT64_C(1) << item->issue);
+            /* a proposal is what nobody else named */
+            unsigned issue = item->kind == ATOLL_ITEM_PROPOSAL ? ATOLL_ISSUE_OPEN_ENDED : item->issue;
+            if (issue < ATOLL_ISSUE_COUNT)
+                known &= ~(UINT64_C(1) << issue);
         }
     }
     for (unsigned i = 0; i < ATOLL_ISSUE_COUNT; i++) {

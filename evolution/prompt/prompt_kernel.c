@@ -97,21 +97,48 @@ static void add_fact(struct facts *f, const char *format, ...)
     va_end(args);
 }
 
-static void put_facts(struct atoll_prompt_text *t, const struct facts *f, size_t begin, const char *title)
+static void put_facts(struct atoll_prompt_text *t, const struct facts *f, size_t begin, size_t end,
+                      const char *title)
 {
-    for (size_t i = begin; i < f->count; i++)
-        atoll_prompt_put(t, "%s%s%s", i > begin ? ", " : title, f->texts[i], i + 1 < f->count ? "" : ".\n");
+    for (size_t i = begin; i < end; i++)
+        atoll_prompt_put(t, "%s%s%s", i > begin ? ", " : title, f->texts[i], i + 1 < end ? "" : ".\n");
 }
 
-static void add_counters(struct facts *f, const struct atoll_profile *profile)
+/* What counters speak of, in the order in which they are told. */
+#define GROUPS         3
+#define GROUP_COUNTERS 16
+static const struct group {
+    const char *title;
+    size_t count;
+    enum atoll_counter counters[GROUP_COUNTERS];
+} groups[GROUPS] = {
+    {"Counters of memory: ",
+     10,
+     {ATOLL_COUNTER_DRAM_THROUGHPUT, ATOLL_COUNTER_DRAM_READ_BYTES, ATOLL_COUNTER_DRAM_WRITE_BYTES,
+      ATOLL_COUNTER_L2_THROUGHPUT, ATOLL_COUNTER_L2_HIT, ATOLL_COUNTER_L1_THROUGHPUT, ATOLL_COUNTER_L1_HIT,
+      ATOLL_COUNTER_LSU, ATOLL_COUNTER_SHARED_ACCESSES, ATOLL_COUNTER_BANK_CONFLICTS}},
+    {"Counters of computing: ",
+     7,
+     {ATOLL_COUNTER_SM_THROUGHPUT, ATOLL_COUNTER_TENSOR, ATOLL_COUNTER_FMA, ATOLL_COUNTER_ALU,
+      ATOLL_COUNTER_FP64, ATOLL_COUNTER_XU, ATOLL_COUNTER_INSTRUCTIONS}},
+    {"Counters of waiting: ",
+     11,
+     {ATOLL_COUNTER_OCCUPANCY, ATOLL_COUNTER_ISSUE_ACTIVE, ATOLL_COUNTER_STALL_LONG_SCOREBOARD,
+      ATOLL_COUNTER_STALL_LG, ATOLL_COUNTER_STALL_SHORT_SCOREBOARD, ATOLL_COUNTER_STALL_MIO,
+      ATOLL_COUNTER_STALL_BARRIER, ATOLL_COUNTER_STALL_TENSOR, ATOLL_COUNTER_STALL_MATH,
+      ATOLL_COUNTER_STALL_WAIT, ATOLL_COUNTER_STALL_NOT_SELECTED}},
+};
+
+static void add_counters(struct facts *f, const struct atoll_profile *profile, const struct group *group)
 {
-    for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++) {
+    for (size_t i = 0; i < group->count; i++) {
         char text[32];
-        const char *unit = atoll_counter_unit((enum atoll_counter)i);
-        if (isnan(profile->counters[i]) || i == ATOLL_COUNTER_TIME_NS)
+        enum atoll_counter counter = group->counters[i];
+        const char *unit = atoll_counter_unit(counter);
+        if (isnan(profile->counters[counter]))
             continue;
-        add_fact(f, "%s %s%s", atoll_counter_name((enum atoll_counter)i),
-                 atoll_count_text(profile->counters[i], text, sizeof(text)),
+        add_fact(f, "%s %s%s", atoll_counter_name(counter),
+                 atoll_count_text(profile->counters[counter], text, sizeof(text)),
                  unit[0] == '%'   ? " %"
                  : unit[0] == 'b' ? "B"
                                   : "");
@@ -130,8 +157,11 @@ static void add_resources(struct facts *f, const struct atoll_resources *r)
     if (r->spill_store_bytes || r->spill_load_bytes)
         add_fact(f, "%u bytes spilled and %u loaded again per thread", r->spill_store_bytes,
                  r->spill_load_bytes);
-    if (r->stack_bytes)
-        add_fact(f, "%u bytes of stack", r->stack_bytes);
+    if (r->stack_bytes) {
+        int is_spilled = r->spill_store_bytes || r->spill_load_bytes;
+        add_fact(f, "%u bytes of stack%s", r->stack_bytes,
+                 is_spilled ? "" : " (local memory without a spill: arrays that are indexed, or calls)");
+    }
     if (r->occupancy > 0)
         add_fact(f, "theoretical occupancy %.0f %%", 100 * r->occupancy);
 }
@@ -201,29 +231,37 @@ void atoll_prompt_put_profile(const struct atoll_prompt_input *input, struct ato
     char where[WHERE_BYTES];
     const struct atoll_profile *profile = &kernel->evaluation->profile;
     double intensity = profile->intensity_flops_per_byte;
-    add_counters(&f, profile);
+    size_t ends[GROUPS];
+    for (size_t g = 0; g < GROUPS; g++) {
+        add_counters(&f, profile, &groups[g]);
+        ends[g] = f.count;
+    }
     if (input->ask->kind == ATOLL_ASK_PLAN) {
         if (intensity > 0)
             add_fact(&f, "%.3g useful operations per byte of memory traffic", intensity);
         add_resources(&f, &profile->resources);
-        add_mix(&f, &profile->resources, " in the binary");
+        add_mix(&f, &profile->resources,
+                profile->resources.kernel_count > 1 ? " in all launches" : " in the binary");
     }
     if ((f.count || profile->resources.kernel_count) && where_text(input, t, kernel->source, where)[0])
         atoll_prompt_put(t, "Of %s alone:\n", where);
     if (input->ask->kind == ATOLL_ASK_PLAN) {
         shuffle(&f, input->ask->number);
-        put_facts(t, &f, 0, "Profile, in no order: ");
+        put_facts(t, &f, 0, f.count, "Profile, in no order: ");
         return;
     }
-    put_facts(t, &f, 0, "Counters: ");
+    for (size_t g = 0; g < GROUPS; g++)
+        put_facts(t, &f, g ? ends[g - 1] : 0, ends[g], groups[g].title);
     if (intensity > 0)
         atoll_prompt_put(t, "Useful operations per byte of memory traffic: %.3g.\n", intensity);
     size_t begin = f.count;
     add_resources(&f, &profile->resources);
-    put_facts(t, &f, begin, "Resources: ");
+    put_facts(t, &f, begin, f.count, "Resources: ");
     begin = f.count;
     add_mix(&f, &profile->resources, "");
-    put_facts(t, &f, begin, "Instructions in the binary: ");
+    put_facts(t, &f, begin, f.count,
+              profile->resources.kernel_count > 1 ? "Instructions in the binary, of all launches together: "
+                                                  : "Instructions in the binary: ");
 }
 
 int atoll_prompt_is_correct(const struct atoll_prompt_kernel *kernel)

@@ -10,6 +10,7 @@
 #define LISTING_BYTES ((size_t)16 << 20)
 #define LISTED_LINES  24
 #define LISTED_BESIDE 4
+#define FAR           8 /* times as large */
 #define LISTED_WORK   ((uint64_t)1 << 28)
 
 /* As the engine chooses the first instance of a source. */
@@ -106,6 +107,38 @@ static void put_paths(const struct atoll_prepared *p, struct atoll_buffer *out)
     }
 }
 
+static int64_t largest_of(const struct atoll_task *task, const struct atoll_plan_cover *cover, size_t dim,
+                          enum atoll_variant_kind kind)
+{
+    int64_t largest = 0;
+    for (size_t i = 0; i < task->variant_count + cover->count; i++) {
+        const struct atoll_variant *v =
+            i < task->variant_count ? &task->variants[i] : &cover->variants[i - task->variant_count];
+        if (v->kind == kind && v->dims[dim] > largest)
+            largest = v->dims[dim];
+    }
+    return largest;
+}
+
+/* Extents that are far from those that are timed: loops over them went round so seldom that later turns of a ring, or the other
+ * parity of a barrier, may never have come. */
+static void put_reach(const struct atoll_prepared *p, struct atoll_buffer *out)
+{
+    int any = 0;
+    for (size_t d = 0; p && d < p->task->dim_count; d++) {
+        int64_t checked = largest_of(p->task, &p->cover, d, ATOLL_VARIANT_CHECK),
+                timed = largest_of(p->task, &p->cover, d, ATOLL_VARIANT_BENCH);
+        if (!checked || timed / FAR < checked)
+            continue;
+        atoll_buffer_printf(out, "%s%s up to %lld (timed: %lld)", any ? ", " : "; checked were ",
+                            p->task->dims[d], (long long)checked, (long long)timed);
+        any = 1;
+    }
+    if (any)
+        atoll_buffer_printf(out,
+                            ": what a loop does in later turns (rings of stages, parities) is not shown");
+}
+
 enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
                                                  const struct atoll_evaluation *evaluation,
                                                  const struct atoll_prepared *prepared,
@@ -124,6 +157,7 @@ enum atoll_tool_status atoll_tool_report_verdict(enum atoll_tool tool,
             "error %.3g of the tolerance; no time was measured",
             evaluation->draw_count, evaluation->worst_error);
         put_paths(prepared, out);
+        put_reach(prepared, out);
     } else {
         atoll_buffer_printf(out, "%s%s: %s", tool == ATOLL_TOOL_CHECK ? "it is refused: " : "", name,
                             evaluation->detail);

@@ -52,7 +52,7 @@ def digest(path):
 
 def run(campaign, *words, status=0):
     return atoll("run", f"{source}/suites/starter", "--only", "stencil5", "-o", root / campaign, "--backend", "null", "--model", "m",
-                 "--gateway", f"spool:{root}/spool", "--evaluations", 12, "--seconds", 0, "--seed", 5, "--set", "ask_share=1",
+                 "--gateway", f"spool:{root}/spool", "--evaluations", 12, "--seconds", 0, "--seed", 5, "--set", "ask_share=1", "--set", "analyses=0",
                  "--create-only", *words, status=status)
 
 

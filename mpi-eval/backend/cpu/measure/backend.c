@@ -415,8 +415,8 @@ static void describe(const struct atoll_prepared *prepared, const void *object, 
     atoll_instructions_count(object, object_length, mix);
     for (int i = 0; i < ATOLL_MIX_COUNT; i++)
         if (mix[i])
-            atoll_buffer_printf(out, "%s%s %u",
-                                any++ ? ", " : "instructions: ", atoll_mix_name((enum atoll_mix)i), mix[i]);
+            atoll_buffer_printf(out, "%s%s %u", any++ ? ", " : "instructions of the whole source: ",
+                                atoll_mix_name((enum atoll_mix)i), mix[i]);
     atoll_buffer_printf(out, "%s\n", any ? "" : "nothing is known of its instructions");
     if (!prepared->report || !*prepared->report)
         return;

@@ -18,10 +18,13 @@ static void put_kernel(const struct atoll_cubin_kernel *k, struct atoll_buffer *
 {
     atoll_buffer_printf(
         out,
-        "kernel %s: %u registers a thread, %u bytes of static shared memory, %u bytes of stack, "
+        "kernel %s: %u registers a thread, %u bytes of static shared memory, %u bytes of stack%s, "
         "spills: %u bytes stored, %u loaded; %u bytes of code",
-        k->name, k->registers, k->static_shared_bytes, k->stack_bytes, k->spill_store_bytes,
-        k->spill_load_bytes, k->code_bytes);
+        k->name, k->registers, k->static_shared_bytes, k->stack_bytes,
+        k->stack_bytes && !k->spill_store_bytes && !k->spill_load_bytes
+            ? " (local memory that no spill takes: arrays indexed by what is not constant, or calls)"
+            : "",
+        k->spill_store_bytes, k->spill_load_bytes, k->code_bytes);
     put_mix(k->mix, out);
 }
 

@@ -69,7 +69,7 @@ static const char index_text[] =
     "held_out: yes}\n"                                                                                       \
     "held_out: [{M: 64, N: 128}]\nlearn: [one thing, another thing]\nsource: us\n"
 #define PASSAGES                                                                                             \
-    "# Warp groups\n\nSource: a manual,\nthe second line\n\n## Fields, of a descriptor\n\nSome text.\n\n## " \
+    "# Warp groups\n\nSource: a manual,\nthe second line\nFamilies: gemm\nmore\n\n## Fields, of a descriptor\n\nSome text.\n\n## " \
     "Limits\nMore.\n"
 
 struct file {
@@ -154,7 +154,9 @@ static void test_reads_all_kinds(void **state)
     assert_string_equal(e->source, "a manual,");
     assert_string_equal(e->devices[0], "cpu");
     assert_string_equal(e->features[0], "avx512");
-    assert_int_equal(e->line, 6);
+    assert_int_equal(e->line, 8);
+    assert_string_equal(e->families[0], "gemm");
+    assert_null(e->families[1]);
     assert_null(atoll_knowledge_base_find(base, "hardware/x86/avx512/zmm#other"));
     atoll_knowledge_base_destroy(base);
 }
@@ -240,6 +242,10 @@ static const struct {
      "hardware/nvidia/hopper/a.md:5: id 'hardware/nvidia/hopper/a#a-b' is that of"},
     {"hardware/nvidia/hopper/a.md", "# Warp groups\nSource: a\n## A\n\xc3\xa9\n",
      "hardware/nvidia/hopper/a.md:4: a character that is not plain ASCII"},
+    {"hardware/nvidia/hopper/a.md", "# Warp groups\nSource: a\nFamilies: gemm, gem\n## A\nb\n",
+     "hardware/nvidia/hopper/a.md:3: 'gem' is no family of index.yaml"},
+    {"hardware/nvidia/hopper/a.md", "# Warp groups\nSource: a\nFamilies: \n## A\nb\n",
+     "hardware/nvidia/hopper/a.md:3: '' is no family of index.yaml"},
     {"index-site.yaml", "version: 1\nfamilies: [{name: gemm, words: [a]}]\n",
      "index-site.yaml:2: family 'gemm' stands here twice"},
     {"index.yaml",

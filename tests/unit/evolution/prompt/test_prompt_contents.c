@@ -169,6 +169,55 @@ static void many_issues_are_told(void **state)
     scene_fini(&s);
 }
 
+/* Beside a proposal nobody says that there is none. */
+static void a_proposal_is_what_nobody_else_named(void **state)
+{
+    static struct scene s;
+    for (size_t count = 0; count < 2; count++) {
+        scene_init(&s);
+        as_refine(&s);
+        s.ask.stage = ATOLL_ISSUE_STAGE_DISCOVERY;
+        s.ask.issues = UINT64_C(1) << ATOLL_ISSUE_OPEN_ENDED;
+        s.input.issues = &s.items[2];
+        s.input.issue_count = count;
+        const char *text = written(&s);
+        assert_int_equal(strstr(text, "- A proposal") != NULL, count);
+        assert_int_equal(strstr(text, "nobody named one: look for it yourself") != NULL, !count);
+        scene_fini(&s);
+    }
+}
+
+/* Who analyses has counters by what they speak of, a planner all in no order; whatever is counted is told. */
+static void counters_are_in_groups(void **state)
+{
+    static struct scene s;
+    static const char *const titles[] = {"\nCounters of memory: dram_throughput ",
+                                         "\nCounters of computing: sm_throughput ",
+                                         "\nCounters of waiting: occupancy "};
+    for (unsigned is_plan = 0; is_plan < 2; is_plan++) {
+        scene_init(&s);
+        as_plan(&s); /* with all that can be counted */
+        if (!is_plan)
+            as_analyse(&s);
+        s.evaluations[PARENT].profile.resources.kernel_count = 2;
+        s.evaluations[PARENT].profile.resources.spill_store_bytes = is_plan;
+        s.evaluations[PARENT].profile.resources.spill_load_bytes = 0;
+        const char *text = written(&s), *before = text;
+        for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+            const char *at = strstr(before, titles[i]);
+            if ((at != NULL) == is_plan)
+                fail_msg("%s%s", titles[i], at ? "stands before a planner" : "is not there");
+            before = at ? at : before;
+        }
+        for (unsigned i = 0; i < ATOLL_COUNTER_COUNT; i++)
+            if (i != ATOLL_COUNTER_TIME_NS && !strstr(text, atoll_counter_name((enum atoll_counter)i)))
+                fail_msg("%s is not told", atoll_counter_name((enum atoll_counter)i));
+        assert_int_equal(strstr(text, "of all launches together") != NULL, !is_plan);
+        assert_int_equal(strstr(text, "bytes of stack (local memory without a spill") != NULL, !is_plan);
+        scene_fini(&s);
+    }
+}
+
 /* The severest of what an analyser found, and how many others there are; of a kernel with other params it says so. */
 static void a_report_is_short(void **state)
 {
@@ -277,6 +326,8 @@ int main(void)
         cmocka_unit_test(system_texts_name_what_is_read),
         cmocka_unit_test(examples_are_read),
         cmocka_unit_test(a_report_is_short),
+        cmocka_unit_test(a_proposal_is_what_nobody_else_named),
+        cmocka_unit_test(counters_are_in_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,6 +205,7 @@ static void a_beam_waits_for_no_comparison(void **state)
 {
     struct atoll_search search = settings(ATOLL_STRATEGY_BEAM);
     search.beam_attempts = 2;
+    search.analyses = 3;
     struct sim *s = op_start(1, &search, &task, 1);
     sim_capacity(s, 8);
     op_evaluate(s, times);

@@ -74,6 +74,7 @@ static void test_described(void **state)
         {"mixed_90a", K_PLAN("other", "\"y\""),
          "it would not be launched: launch_error: the source has no kernel"},
         {"needs_90a", K_PLAN("tell", "\"y\""), "forbidden: rule no-device-runtime"},
+        {"stack_90a", K_PLAN("both", "\"y\""), " bytes of stack (local memory that no spill takes"},
     };
     static const struct atoll_device_info device = {.limits = {.warp_size = 32,
                                                                .threads_per_block = 1024,
