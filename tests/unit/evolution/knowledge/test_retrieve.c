@@ -309,6 +309,46 @@ static void all_that_are_critical_find_room(void **state)
     atoll_knowledge_pack_destroy(pack);
 }
 
+/* What knowledge/ says of products is not told to tasks that have none, and is to those that have. */
+static void texts_are_for_kinds_of_work(void **state)
+{
+    static const char *const products[] = {"wgmma", "fp8", "epilogue", "tensormap", "tensor-maps"};
+    static const struct {
+        const char *dir;
+        int has_products;
+    } tasks[] = {{SUITES "gpu/mamba_block", 0}, {SUITES "gpu/moe_gating", 0}, {SUITES "gpu/gemm_f8", 1}};
+    struct atoll_knowledge_pack *pack = atoll_knowledge_pack_read((const char *const[]){KNOWLEDGE}, 1, NULL);
+    struct atoll_knowledge_base *base = atoll_knowledge_base_parse(pack, NULL, NULL, NULL);
+    struct atoll_retrieval *r = atoll_retrieval_create(base, pack, NULL, NULL);
+    (void)state;
+    for (size_t t = 0; t < sizeof(tasks) / sizeof(*tasks); t++) {
+        static struct atoll_retrieved found[256];
+        struct atoll_err err = ATOLL_ERR_INIT;
+        struct atoll_task *task = atoll_task_load(tasks[t].dir, &err);
+        struct atoll_diagnosis diagnosis = {.limiter = ATOLL_LIMITER_LATENCY};
+        const char *told = NULL;
+        if (!task)
+            fail_msg("%s", err.text);
+        const struct atoll_retrieval_query q = {.task = task,
+                                                .language = "cuda",
+                                                .device = "hopper",
+                                                .diagnosis = &diagnosis,
+                                                .stage = ATOLL_ISSUE_STAGE_COUNT,
+                                                .depth = 2};
+        size_t count = atoll_retrieval_entries(r, &q, found, 256);
+        for (size_t i = 0; i < count; i++)
+            for (size_t p = 0; p < sizeof(products) / sizeof(*products); p++)
+                if (!found[i].is_critical && strstr(base->entries[found[i].at].id, products[p]))
+                    told = base->entries[found[i].at].id;
+        if ((told != NULL) != tasks[t].has_products)
+            fail_msg("%s is told %s", tasks[t].dir, told ? told : "nothing of products");
+        atoll_task_destroy(task);
+    }
+    atoll_retrieval_destroy(r);
+    atoll_knowledge_base_destroy(base);
+    atoll_knowledge_pack_destroy(pack);
+}
+
 /* ---- the labelled set ---- */
 
 struct measuring {
@@ -454,10 +494,14 @@ static void what_is_wanted_is_found(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(critical_constraints_are_always_told), cmocka_unit_test(evidence_narrows),
-        cmocka_unit_test(features_compute_with_types),          cmocka_unit_test(a_step_needs_less),
-        cmocka_unit_test(a_draft_is_told_of_each_family),       cmocka_unit_test(what_loses_is_dropped),
-        cmocka_unit_test(all_that_are_critical_find_room),      cmocka_unit_test(what_is_wanted_is_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(critical_constraints_are_always_told),
+                                       cmocka_unit_test(evidence_narrows),
+                                       cmocka_unit_test(features_compute_with_types),
+                                       cmocka_unit_test(a_step_needs_less),
+                                       cmocka_unit_test(a_draft_is_told_of_each_family),
+                                       cmocka_unit_test(what_loses_is_dropped),
+                                       cmocka_unit_test(all_that_are_critical_find_room),
+                                       cmocka_unit_test(texts_are_for_kinds_of_work),
+                                       cmocka_unit_test(what_is_wanted_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
