@@ -31,14 +31,19 @@ def check(condition, message):
         sys.exit(message)
 
 
-def atoll(*words, status=0):
+def run(words, status):
     result = subprocess.run([f"{build}/atoll", "knowledge", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
     check(result.returncode == status, f"atoll knowledge {' '.join(map(str, words))}: status {result.returncode}\n{result.stdout[-3000:]}\n{result.stderr}")
+    return result
+
+
+def atoll(*words, status=0):
+    result = run(words, status)
     return result.stdout + result.stderr
 
 
 def findings(*words, status=0):
-    return [json.loads(line) for line in atoll("check", "--json", *words, status=status).splitlines()]
+    return [json.loads(line) for line in run(("check", "--json", *words), status).stdout.splitlines()]
 
 
 def triton_python():

@@ -52,8 +52,8 @@ static const struct hostile_cuda {
     {MM, "honest_tiled", 0, CHEATS_VERDICT(CORRECT), "", 0},
     {MM, "honest_two_kernels", 0, CHEATS_VERDICT(CORRECT), "", 0},
     {MM, "cheat_bf16x1", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
-    {MM, "cheat_bf16x2", AT_DEVICE, CHEATS_VERDICT(CORRECT), "",
-     0}, /* told; forbidden under precisions_strict */
+    /* told, and forbidden under precisions_strict; one draw in some leaves an element or two beyond the tolerance */
+    {MM, "cheat_bf16x2", AT_DEVICE, CHEATS_VERDICT(CORRECT) | CHEATS_VERDICT(WRONG), "", 0},
     {MM, "cheat_f16_large_k", AT_DEVICE, CHEATS_VERDICT(WRONG), "", 0},
     {MM, "cheat_hides_from_memcheck", AT_FINAL, CHEATS_VERDICT(WRONG), "compute-sanitizer ", 0},
     /* what it takes for a sample is one by luck, and as often under a tool */
