@@ -394,7 +394,10 @@ static void demand_tell(struct atoll_referee *referee, const struct atoll_case *
                                         .pool_size =
                                             is_bench ? ATOLL_INPUT_SET_POOL_MIN : ATOLL_INPUT_SET_CHECK_POOL,
                                         .full_compares = referee->setup.full_compares};
-        bytes += atoll_keeping_demand(&keeping, plain.print_bytes, atoll_cuda_device_sealed_most(d));
+        uint64_t most = atoll_cuda_device_sealed_most(d);
+        bytes += atoll_keeping_demand(&keeping, plain.print_bytes, most);
+        if (atoll_keeping_demand(&keeping, 0, most))
+            atoll_cuda_device_expect_fresh(d, plain.sealed_bytes);
     }
     atoll_cuda_device_expect(d, bytes);
 }

@@ -297,7 +297,7 @@ uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *d)
 static uint64_t areas_budget(const struct atoll_cuda_device *d, uint64_t *ret_sealed)
 {
     uint64_t share = atoll_cuda_device_sealed_most(d), sealed = SEALED_LEAST;
-    while (sealed < d->sealed_demand && sealed < share)
+    while (sealed < d->sealed_demand + d->sealed_fresh && sealed < share)
         sealed += sealed / 16;
     *ret_sealed = sealed > share ? share : sealed;
     return areas_all(d);
@@ -341,6 +341,11 @@ static uint64_t area_size(const struct atoll_cuda_device *d, enum atoll_cuda_are
 void atoll_cuda_device_expect(struct atoll_cuda_device *d, uint64_t bytes)
 {
     d->sealed_demand += bytes;
+}
+
+void atoll_cuda_device_expect_fresh(struct atoll_cuda_device *d, uint64_t bytes)
+{
+    d->sealed_fresh = bytes > d->sealed_fresh ? bytes : d->sealed_fresh;
 }
 
 void atoll_cuda_device_leave(struct atoll_cuda_device *d, uint64_t bytes)

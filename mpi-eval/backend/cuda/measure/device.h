@@ -73,7 +73,8 @@ struct atoll_cuda_device {
     uint64_t wanted[ATOLL_AREA_COUNT];         /* bytes, kept over processes */
     uint64_t usual[ATOLL_AREA_COUNT];          /* the most that was asked for without being lent */
     struct atoll_cuda_sealed_memory sealed; /* that areas[ATOLL_AREA_SEALED] attaches, where it is not shut */
-    uint64_t sealed_demand;                 /* bytes that tasks have said they want there */
+    uint64_t sealed_demand;                 /* bytes that tasks have said they want there, */
+    uint64_t sealed_fresh;                  /* and besides for one fresh draw */
     struct atoll_expected_store *expected_store;
     struct atoll_torch_oracle *torch,
         *torch_host;     /* torch_answer.h; NULL before a task of PyTorch is known */
@@ -158,6 +159,8 @@ int atoll_cuda_device_reserve(struct atoll_cuda_device *device, uint64_t arena_l
 /* So many bytes more are wanted of sealed memory.  It has as much as tasks want, in steps of a sixteenth (a step copies it) and up to its
  * share: what is free of it is overwritten whenever another candidate runs. */
 void atoll_cuda_device_expect(struct atoll_cuda_device *device, uint64_t bytes);
+/* A fresh draw's whole answer has so many: the largest of them has room beside the others. */
+void atoll_cuda_device_expect_fresh(struct atoll_cuda_device *device, uint64_t bytes);
 
 /* At least so many bytes are PyTorch's: the areas leave them, and what a process has set aside of lent ones goes with it. */
 void atoll_cuda_device_leave(struct atoll_cuda_device *device, uint64_t bytes);

@@ -702,6 +702,12 @@ static void test_demand(void **state)
         if (d->areas[ATOLL_AREA_SEALED].bytes >> 20 != rows[i].sealed_mib)
             fail_msg("row %zu: %llu MiB", i, (unsigned long long)d->areas[ATOLL_AREA_SEALED].bytes >> 20);
     }
+    d->facts.free_bytes = MARGIN + ATOLL_CUDA_SEALED_CONTEXT_BYTES + 100 * GIB;
+    d->sealed_demand = 4 * GIB;
+    atoll_cuda_device_expect_fresh(d, 300 << 20);
+    atoll_cuda_device_expect_fresh(d, 200 << 20);
+    reserve(4096);
+    assert_int_equal(d->areas[ATOLL_AREA_SEALED].bytes >> 20, 4624);
 }
 
 int main(int argc, char **argv)
