@@ -54,8 +54,8 @@ const char *atoll_reason_text(const char *name)
 const char *atoll_unstable_text(uint64_t rounds, uint64_t limit, char *ret_text, size_t bytes)
 {
     if (limit)
-        snprintf(ret_text, bytes, "baseline unstable, tried again %llu of %llu", (unsigned long long)rounds,
-                 (unsigned long long)limit);
+        snprintf(ret_text, bytes, "baseline unstable, tried again in %llu of %llu rounds",
+                 (unsigned long long)rounds, (unsigned long long)limit);
     return limit ? ret_text : "";
 }
 

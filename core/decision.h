@@ -48,7 +48,7 @@ const char *atoll_reason_name(enum atoll_reason r);
 /* For people, at most 20 characters: "time is over".  By its name, as files and progress lines have it; "" for "none", the name
  * itself where it is none of these. */
 const char *atoll_reason_text(const char *name);
-/* "baseline unstable, tried again 2 of 5"; "" where limit is 0. */
+/* While a task waits: "baseline unstable, tried again in 2 of 5 rounds"; "" where limit is 0. */
 const char *atoll_unstable_text(uint64_t rounds, uint64_t limit, char *ret_text, size_t bytes);
 
 struct atoll_decision {

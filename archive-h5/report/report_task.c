@@ -141,10 +141,11 @@ void atoll_html_failures(struct atoll_buffer *out, const struct atoll_query *que
     size_t count = atoll_query_failures(query, task_row, rows, FAILURES_SHOWN),
            dead_count = atoll_query_dead_templates(query, task_row, dead, TEMPLATES_SHOWN);
     struct atoll_task_summary summary;
+    char tries[96];
     atoll_query_task_summary(query, task_row, &summary);
     if (summary.unstable_tries)
-        atoll_buffer_printf(out, "<p class=\"warn\">Its baseline was unstable in all %llu tries.</p>\n",
-                            (unsigned long long)summary.unstable_tries);
+        atoll_buffer_printf(out, "<p class=\"warn\">No speedups: %s.</p>\n",
+                            atoll_unstable_tries_text(summary.unstable_tries, tries, sizeof(tries)));
     if (count + dead_count == 0)
         return;
     atoll_buffer_printf(out, "<details%s><summary>What failed last</summary>\n<ul>\n",

@@ -66,6 +66,13 @@ static int evaluation_of(const struct atoll_query *q, const struct atoll_row_tas
     return 1;
 }
 
+const char *atoll_unstable_tries_text(uint64_t tries, char *ret_text, size_t bytes)
+{
+    snprintf(ret_text, bytes, "its baseline was unstable in all %llu tries (a round has several)",
+             (unsigned long long)tries);
+    return tries == 0 ? "" : tries == 1 ? "its baseline was unstable in its only try" : ret_text;
+}
+
 static void add_best(const struct atoll_query *q, const struct atoll_row_task *task,
                      struct atoll_task_summary *s)
 {

@@ -58,6 +58,8 @@ struct atoll_task_summary {
     double seed_ns;                    /* fastest evaluation of a seed as it was, 0 = none is correct */
     double gain_over_seeds; /* that over the best's time in its own evaluation; 1 for a seed; 0 = unknown */
 };
+/* Of unstable_tries: "its baseline was unstable in all 25 tries (a round has several)"; "" of 0. */
+const char *atoll_unstable_tries_text(uint64_t tries, char *ret_text, size_t bytes);
 /* What single times of a task are compared with: the rival's, where none was measured the baseline's; 0 = neither. */
 double atoll_task_yardstick_ns(const struct atoll_row_task *task);
 void atoll_query_task_summary(const struct atoll_query *query, uint64_t task_row,

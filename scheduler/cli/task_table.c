@@ -219,11 +219,9 @@ static void print_row(void *context, const struct atoll_query *query, const stru
     if (*failures)
         atoll_print_line(out, 6, "    %s", failures);
     print_dead_templates(out, query, s->row);
-    if (s->unstable_tries == 1)
-        fputs("    its baseline was unstable in its only try\n", out);
-    else if (s->unstable_tries)
-        atoll_print(out, "    its baseline was unstable in all %llu tries\n",
-                    (unsigned long long)s->unstable_tries);
+    if (s->unstable_tries)
+        atoll_print_line(out, 6, "    %s",
+                         atoll_unstable_tries_text(s->unstable_tries, failures, sizeof(failures)));
     if (s->over[ATOLL_OVER_SEED].yardstick_ns <= 0) {
         char failure[512], none[512];
 

@@ -91,7 +91,7 @@ static void an_unstable_baseline_is_told(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         char *out = shown(modes[i], line, 4096);
-        const char *told = strstr(out, "baseline unstable, tried again 2 of 5");
+        const char *told = strstr(out, "baseline unstable, tried again in 2 of 5 rounds");
 
         assert_non_null(told);
         assert_null(strstr(told + 1, "baseline unstable"));
@@ -199,7 +199,7 @@ static void intervals_stand_on_each_terminal(void **state)
         if (!strstr(text, figures))
             fail_msg("at %u columns there is no '%s' in:\n%s", rows[i].columns, rows[i].figures, text);
         assert_true(rows[i].line == rivals ||
-                    strstr(text, "  other            baseline unstable, tried again 2 of 5"));
+                    strstr(text, "  other            baseline unstable, tried again in 2 of 5 rounds"));
         for (at = strstr(text, "  task"); at; at = strchr(at, '\n')) {
             at += strspn(at, "\r\n");
             if (strcspn(at, "\033\r\n") > rows[i].columns)
