@@ -1,5 +1,6 @@
 #include "archive-h5/report/task_summary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,6 +106,35 @@ static void add_quotient(struct atoll_speedup *speedup, double yardstick_ns, dou
     speedup->yardstick_ns = yardstick_ns;
     if (yardstick_ns > 0 && best_ns > 0)
         speedup->ratio = yardstick_ns / best_ns;
+}
+
+/* How far the lower, or upper, ends of two intervals lie from their medians together. */
+static double distance(double one_end, double one, double other_end, double other)
+{
+    return exp(hypot(log(one_end / one), log(other_end / other)));
+}
+
+void atoll_query_speedup_of(const struct atoll_query *q, const struct atoll_row_task *task,
+                            const struct atoll_row_evaluation *e, enum atoll_yardstick over,
+                            struct atoll_speedup *ret)
+{
+    int is_rival = over == ATOLL_OVER_RIVAL;
+    struct atoll_row_evaluation baseline;
+    uint64_t candidate;
+    *ret = (struct atoll_speedup){.ratio = 0};
+    add_quotient(ret, is_rival ? task->rival_ns : task->baseline_ns, e->time_ns);
+    if (is_rival) {
+        ret->yardstick_lo_ns = task->rival_lo_ns;
+        ret->yardstick_hi_ns = task->rival_hi_ns;
+    } else if (evaluation_of(q, task, &task->baseline, &candidate, &baseline) &&
+               !atoll_id_equal(&e->candidate, &task->baseline)) {
+        ret->yardstick_lo_ns = baseline.time_lo_ns;
+        ret->yardstick_hi_ns = baseline.time_hi_ns;
+    }
+    if (!(ret->ratio > 0) || !(ret->yardstick_lo_ns > 0) || !(e->time_lo_ns > 0))
+        return;
+    ret->lo = ret->ratio / distance(ret->yardstick_lo_ns, ret->yardstick_ns, e->time_hi_ns, e->time_ns);
+    ret->hi = ret->ratio * distance(ret->yardstick_hi_ns, ret->yardstick_ns, e->time_lo_ns, e->time_ns);
 }
 
 /* Over the baseline, and with it the best kernel's time. */

@@ -60,6 +60,12 @@ struct atoll_task_summary {
 };
 /* Of unstable_tries: "its baseline was unstable in all 25 tries (a round has several)"; "" of 0. */
 const char *atoll_unstable_tries_text(uint64_t tries, char *ret_text, size_t bytes);
+/* One evaluation of a task over its rival or its baseline seed: a quotient of two medians, no final.  Its interval is made of those
+ * of both times, which were measured apart: their distances to the medians, as logarithms, add up in squares; 0 and 0 where one
+ * of them is not known, and for the baseline over itself.  Time 0: nothing is known. */
+void atoll_query_speedup_of(const struct atoll_query *query, const struct atoll_row_task *task,
+                            const struct atoll_row_evaluation *evaluation, enum atoll_yardstick over,
+                            struct atoll_speedup *ret_speedup);
 /* What single times of a task are compared with: the rival's, where none was measured the baseline's; 0 = neither. */
 double atoll_task_yardstick_ns(const struct atoll_row_task *task);
 void atoll_query_task_summary(const struct atoll_query *query, uint64_t task_row,

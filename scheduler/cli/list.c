@@ -59,7 +59,9 @@ static const struct atoll_command list_command = {
     "how it "
     "was made, and its parameters or, where it failed, why. "
     "Of several evaluations the best one counts. Speedups are quotients of two medians (~); only finals "
-    "(`atoll best`) compare kernels side by side. +-: half the 95 % interval, in percent of the time.",
+    "(`atoll best`) compare kernels side by side. +-: half the 95 % interval, in percent of the time or of "
+    "the "
+    "speedup, whose interval is made of those of both times.",
     "atoll list my-campaign --task softmax_rows\natoll list my-campaign --verdict wrong\n"
     "atoll list my-campaign --sort speedup --most 10\natoll list my-campaign --level 2 --category matmul",
     list_options,
@@ -68,16 +70,15 @@ static const struct atoll_command list_command = {
 struct entry {
     uint64_t row; /* in candidates */
     struct atoll_row_candidate candidate;
-    int64_t evaluation;  /* that counts; -1: none yet */
-    const char *task;    /* borrowed */
-    const char *verdict; /* "open" without an evaluation */
-    double time_ns;      /* 0 where it was not timed */
-    double lo_ns, hi_ns; /* its 95 % interval, 0 = not known */
-    /* over the task's rival and baseline on its device model, quotients of two medians; 0 unknown */
-    double over_rival, over_seed;
-    const char *detail;          /* of the verdict; "" */
-    char diagnosis[41];          /* the limiter, or the class of the error; "" */
-    const char *category, *tags; /* of the task; "" */
+    int64_t evaluation;                         /* that counts; -1: none yet */
+    const char *task;                           /* borrowed */
+    const char *verdict;                        /* "open" without an evaluation */
+    double time_ns;                             /* 0 where it was not timed */
+    double lo_ns, hi_ns;                        /* its 95 % interval, 0 = not known */
+    struct atoll_speedup over_rival, over_seed; /* of its task, on its device model */
+    const char *detail;                         /* of the verdict; "" */
+    char diagnosis[41];                         /* the limiter, or the class of the error; "" */
+    const char *category, *tags;                /* of the task; "" */
     unsigned level;
     int has_rival;
     size_t evaluations;
@@ -119,15 +120,16 @@ static void entry_fill(const struct atoll_archive_view *view, uint64_t row, stru
         ret->tags = atoll_tables_text(view->tables, task.tags);
         ret->level = task.level;
         ret->has_rival = task.rival_ns > 0;
-        ret->over_rival = ret->time_ns > 0 && task.rival_ns > 0 ? task.rival_ns / ret->time_ns : 0;
-        ret->over_seed = ret->time_ns > 0 && task.baseline_ns > 0 ? task.baseline_ns / ret->time_ns : 0;
+        e.time_ns = ret->time_ns;
+        atoll_query_speedup_of(view->query, &task, &e, ATOLL_OVER_RIVAL, &ret->over_rival);
+        atoll_query_speedup_of(view->query, &task, &e, ATOLL_OVER_SEED, &ret->over_seed);
     }
 }
 
 /* The one that tables show first. */
-static double speedup_of(const struct entry *e)
+static const struct atoll_speedup *speedup_of(const struct entry *e)
 {
-    return e->has_rival ? e->over_rival : e->over_seed;
+    return e->has_rival ? &e->over_rival : &e->over_seed;
 }
 
 /* ---- order ---- */
@@ -150,7 +152,7 @@ static int compare_ids(const void *one, const void *other)
 static int compare_speedups(const void *one, const void *other)
 {
     const struct entry *a = one, *b = other;
-    int order = (speedup_of(a) < speedup_of(b)) - (speedup_of(a) > speedup_of(b));
+    int order = (speedup_of(a)->ratio < speedup_of(b)->ratio) - (speedup_of(a)->ratio > speedup_of(b)->ratio);
 
     return order ? order : compare_orders(a, b);
 }
@@ -174,12 +176,14 @@ static int (*const comparisons[])(const void *, const void *) = {[SORT_TIME] = c
 
 #define WHOLE_COLUMNS 140 /* of a line with parameters that are not many */
 
-static void ratio_text(double ratio, char *ret_text, size_t bytes)
+static const char *ratio_text(const struct atoll_speedup *s, char *ret_text, size_t bytes)
 {
-    if (ratio > 0)
-        snprintf(ret_text, bytes, "~%.2fx", ratio);
-    else
-        snprintf(ret_text, bytes, "-");
+    return atoll_ratio_interval_text(!s->is_final, s->ratio, s->lo, s->hi, ret_text, bytes);
+}
+
+static json_t *ratio_json(const struct atoll_speedup *s)
+{
+    return s->hi > 0 ? json_pack("[f, f]", s->lo, s->hi) : json_null();
 }
 
 static void print_entries(const struct atoll_archive_view *view, const struct entry *entries, size_t count)
@@ -190,8 +194,8 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
 
     for (size_t i = 0; i < count; i++)
         has_rivals |= entries[i].has_rival;
-    atoll_print(stdout, "%-*s  %-20s %-14s %13s %s%9s%s\n", digits, "id", "task", "verdict", "time +-",
-                has_rivals ? "  speedup " : "", "over seed",
+    atoll_print(stdout, "%-*s  %-20s %-14s %13s %12s%s%s\n", digits, "id", "task", "verdict", "time +-",
+                has_rivals ? "speedup +-" : "over seed +-", has_rivals && !is_narrow ? " over seed +-" : "",
                 is_narrow ? "" : "  limited by           made by              parameters, or why it failed");
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
@@ -199,25 +203,26 @@ static void print_entries(const struct atoll_archive_view *view, const struct en
         const char *text =
             is_good || !*e->detail ? atoll_tables_text(view->tables, e->candidate.choice) : e->detail;
         const char *origin = atoll_tables_text(view->tables, e->candidate.origin);
-        char id[ATOLL_ID_HEX], time[48], rival[32] = "", seed[32], made[64], line[160];
+        char id[ATOLL_ID_HEX], time[48], ratio[48], made[64], line[160];
 
         atoll_id_hex(&e->candidate.id, id);
-        ratio_text(e->over_seed, seed, sizeof(seed));
-        if (has_rivals) {
-            ratio_text(e->over_rival, line, sizeof(line));
-            snprintf(rival, sizeof(rival), "%9.20s ", line);
-        }
         snprintf(made, sizeof(made), "%s%s%.40s",
                  atoll_operator_name((enum atoll_operator)e->candidate.operator_), *origin ? " " : "",
                  origin);
         atoll_utf8_line(made, sizeof(made), made, strlen(made));
         atoll_utf8_line(line, sizeof(line), text, strlen(text));
-        atoll_print(stdout, "%.*s  %-20s %-14s %13s %s%9s", digits, id, e->task, e->verdict,
-                    atoll_duration_interval_text(e->time_ns, e->lo_ns, e->hi_ns, time, sizeof(time)), rival,
-                    seed);
+        atoll_print(stdout, "%.*s  %-20s %-14s %13s %12s", digits, id, e->task, e->verdict,
+                    atoll_duration_interval_text(e->time_ns, e->lo_ns, e->hi_ns, time, sizeof(time)),
+                    ratio_text(has_rivals ? &e->over_rival : &e->over_seed, ratio, sizeof(ratio)));
+        if (has_rivals && !is_narrow)
+            atoll_print(stdout, " %12s", ratio_text(&e->over_seed, ratio, sizeof(ratio)));
         if (is_narrow) {
+            int has_second = has_rivals && e->over_seed.ratio > 0;
+
             fputc('\n', stdout);
-            atoll_print_line(stdout, 6, "    %s%s%s%s%s", made, *line ? ": " : "", line,
+            atoll_print_line(stdout, 6, "    %s%s%s%s%s%s%s",
+                             has_second ? ratio_text(&e->over_seed, ratio, sizeof(ratio)) : "",
+                             has_second ? " over seed; " : "", made, *line ? ": " : "", line,
                              !*e->diagnosis ? ""
                              : is_good      ? "; limited by "
                                             : "; ",
@@ -236,13 +241,14 @@ static json_t *entry_json(const struct atoll_archive_view *view, const struct en
     atoll_id_hex(&c->id, id);
     atoll_id_hex(&c->parent, parent);
     return json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:f, s:o, s:f, s:s, s:f, s:s, s:o, s:i, s:i, s:o, s:o, s:i}", "candidate",
-        id, "task", atoll_json_text(e->task), "verdict", e->verdict, "detail", atoll_json_text(e->detail),
-        "diagnosis", e->diagnosis, "time_ns", e->time_ns, "time_interval_ns",
+        "{s:s, s:o, s:s, s:o, s:s, s:f, s:o, s:f, s:o, s:s, s:f, s:o, s:s, s:o, s:i, s:i, s:o, s:o, s:i}",
+        "candidate", id, "task", atoll_json_text(e->task), "verdict", e->verdict, "detail",
+        atoll_json_text(e->detail), "diagnosis", e->diagnosis, "time_ns", e->time_ns, "time_interval_ns",
         e->time_ns > 0 && e->hi_ns > 0 ? json_pack("[f, f]", e->lo_ns, e->hi_ns) : json_null(), "speedup",
-        speedup_of(e), "speedup_over",
-        atoll_yardstick_name(e->has_rival ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED), "speedup_seed", e->over_seed,
-        "operator", atoll_operator_name((enum atoll_operator)c->operator_), "origin",
+        speedup_of(e)->ratio, "speedup_interval", ratio_json(speedup_of(e)), "speedup_over",
+        atoll_yardstick_name(e->has_rival ? ATOLL_OVER_RIVAL : ATOLL_OVER_SEED), "speedup_seed",
+        e->over_seed.ratio, "speedup_seed_interval", ratio_json(&e->over_seed), "operator",
+        atoll_operator_name((enum atoll_operator)c->operator_), "origin",
         atoll_json_text(atoll_tables_text(view->tables, c->origin)), "island", (int)c->island, "generation",
         (int)c->generation, "parent", atoll_id_is_zero(&c->parent) ? json_null() : json_string(parent),
         "choice", atoll_json_text(atoll_tables_text(view->tables, c->choice)), "evaluations",

@@ -164,6 +164,9 @@ check(row["made_by"] == "tuner" and row["gain_over_seeds"] > 1 and f"{row['gain_
 has(table, "    4 wrong; 1 without a verdict, by a failure of the infrastructure\n")
 has(run("list", "mine").splitlines()[0], "time +-")
 check(any(c["time_interval_ns"] for c in json.loads(run("list", "mine", "--json"))), "no interval in list --json")
+for c in json.loads(run("list", "mine", "--json")):
+    if c["speedup_interval"]:
+        check(c["speedup_interval"][0] < c["speedup"] < c["speedup_interval"][1], c)
 check(row["speedup_over"] == "seed" and row["rival"] is None and row["rivals"] == [] and row["speedup"] == row["speedup_seed"] > 1, row)
 
 # The sums that the table has, beside the tasks where they are asked for.
@@ -178,7 +181,7 @@ for words in (["--sums"], ["--sums", "--json", "--task", "matmul"], ["--sums", "
     check(refused.returncode != 0 and "--sums goes with --json, and is of all tasks" in refused.stderr, f"{words}: {refused}")
 
 # Candidates: each over the rival and over the seed; by level, category and tag.
-has(run("list", "mine").splitlines()[0], "  speedup over seed")
+has(run("list", "mine").splitlines()[0], "  speedup +- over seed +-")
 for words, tasks in ((("--level", 1), {"softmax_rows"}), (("--category", "softmax"), {"softmax_rows"}), (("--tag", "reduction"), {"softmax_rows"}),
                      ((), {"softmax_rows", "matmul"})):
     listed = json.loads(run("list", "mine", "--json", *words))

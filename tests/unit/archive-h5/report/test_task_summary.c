@@ -1,5 +1,6 @@
 #include "tests/support/expect.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,65 @@ static void an_unstable_baseline_is_told(void **state)
                              NULL,
                          rows[row].told > 0);
         atoll_buffer_fini(&page);
+        atoll_query_destroy(q);
+        atoll_tables_destroy(t);
+    }
+}
+
+/* Two times that were measured apart: 2 % and 2 % are 2.8 % of the quotient. */
+static void a_quotient_has_the_interval_of_both(void **state)
+{
+    static const struct {
+        enum atoll_yardstick over;
+        double lo, hi, best_lo, best_hi; /* of the yardstick's time, and the kernel's */
+        double ratio, percent;           /* percent: half the interval, 0 = none */
+    } rows[] = {
+        {ATOLL_OVER_SEED, 392, 408, 98, 102, 4, 2.8},
+        {ATOLL_OVER_RIVAL, 294, 306, 98, 102, 3, 2.8},
+        {ATOLL_OVER_SEED, 400, 400, 98, 102, 4, 2},
+        {ATOLL_OVER_SEED, 0, 0, 98, 102, 4, 0},
+        {ATOLL_OVER_RIVAL, 0, 0, 98, 102, 3, 0},
+        {ATOLL_OVER_SEED, 392, 408, 0, 0, 4, 0},
+        {ATOLL_OVER_EAGER /* itself */, 392, 408, 392, 408, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
+        struct atoll_row_campaign c = {.stop_reason = 0};
+        struct atoll_row_task task = {.baseline_ns = 400,
+                                      .rival_ns = 300,
+                                      .rival_lo_ns = rows[i].lo,
+                                      .rival_hi_ns = rows[i].hi,
+                                      .baseline = {{1}}};
+        struct atoll_row_candidate seed = {.operator_ = ATOLL_OPERATOR_SEED, .id = {{1}}};
+        struct atoll_row_evaluation e = {.event = 1,
+                                         .evaluation = 1,
+                                         .verdict = ATOLL_V_CORRECT,
+                                         .time_ns = 400,
+                                         .time_lo_ns = rows[i].lo,
+                                         .time_hi_ns = rows[i].hi,
+                                         .candidate = {{1}}};
+        int is_itself = rows[i].over == ATOLL_OVER_EAGER;
+        struct atoll_speedup s;
+        assert_non_null(t);
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CAMPAIGN, &c, NULL), 0);
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_TASKS, &task, NULL), 0);
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_CANDIDATES, &seed, NULL), 0);
+        assert_int_equal(atoll_tables_append(t, ATOLL_TABLE_EVALUATIONS, &e, NULL), 0);
+        struct atoll_query *q = atoll_query_create(t, NULL);
+        assert_non_null(q);
+        e.candidate.bytes[0] = is_itself ? 1 : 2;
+        e.time_ns = is_itself ? 400 : 100;
+        e.time_lo_ns = rows[i].best_lo;
+        e.time_hi_ns = rows[i].best_hi;
+        atoll_query_speedup_of(q, &task, &e, is_itself ? ATOLL_OVER_SEED : rows[i].over, &s);
+        assert_true(fabs(s.ratio - rows[i].ratio) < 1e-9);
+        if (!(fabs(50 * (s.hi - s.lo) / s.ratio - rows[i].percent) < 0.05))
+            fail_msg("row %zu: %f to %f", i, s.lo, s.hi);
+        assert_true(s.lo > 0 || rows[i].percent <= 0);
+        assert_false(s.is_final);
+        e.time_ns = 0;
+        atoll_query_speedup_of(q, &task, &e, ATOLL_OVER_SEED, &s);
+        assert_true(s.ratio <= 0 && s.hi <= 0);
         atoll_query_destroy(q);
         atoll_tables_destroy(t);
     }
@@ -110,6 +170,7 @@ static void first_tries_are_counted_by_role(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_unstable_baseline_is_told),
+                                       cmocka_unit_test(a_quotient_has_the_interval_of_both),
                                        cmocka_unit_test(first_tries_are_counted_by_role)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
