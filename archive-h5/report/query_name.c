@@ -6,8 +6,6 @@
 
 #include "base/spelling.h"
 
-#define ID_DIGITS_LEAST 7 /* as git prints */
-
 const char *atoll_query_task_name(const struct atoll_query *q, uint32_t campaign, uint32_t task)
 {
     struct atoll_row_task row;
@@ -141,7 +139,7 @@ int atoll_query_id_digits(const struct atoll_query *q)
 {
     uint64_t count = atoll_tables_count(atoll_query_tables(q), ATOLL_TABLE_CANDIDATES);
     struct atoll_id *ids = malloc((size_t)(count + 1) * sizeof(*ids));
-    size_t shared = ID_DIGITS_LEAST - 1;
+    size_t shared = ATOLL_QUERY_ID_DIGITS - 1;
     if (!ids)
         return ATOLL_ID_HEX - 1;
     if (count)

@@ -18,7 +18,9 @@ int atoll_query_kernel_of_task(const struct atoll_query *query, const struct ato
  * task without such a kernel, and with the nearest task's name where neither is meant. */
 int atoll_query_find(const struct atoll_query *query, const char *word, uint64_t *ret_row,
                      struct atoll_err *err);
-/* How many hexadecimal digits tell all candidates of the archive apart, 7 at least: ids are printed that long.  64 without
+/* Hexadecimal digits of an id that are printed at least, as git prints them, and where the other ids are not known. */
+#define ATOLL_QUERY_ID_DIGITS 7
+/* How many hexadecimal digits tell all candidates of the archive apart, ATOLL_QUERY_ID_DIGITS at least: ids are printed that long.  64 without
  * memory to compare them. */
 int atoll_query_id_digits(const struct atoll_query *query);
 

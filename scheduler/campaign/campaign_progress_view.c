@@ -7,14 +7,14 @@
 #include "base/units.h"
 #include "core/decision.h"
 #include "core/ratio_mean.h"
+#include "archive-h5/report/query_name.h"
 #include "scheduler/campaign/device_time_json.h"
 
 #define DEVICES_SHOWN 8   /* with a line each */
-#define WHOLE_COLUMNS 136 /* of a task's line; with rivals 13 more */
+#define WHOLE_COLUMNS 135 /* of a task's line; with rivals 13 more */
 #define PART_COLUMNS  106 /* of a part's line; with rivals 13 more */
 #define NAME_COLUMNS  20  /* of a task; a longer one stands above its figures */
 #define NARROW_NAME   16
-#define KERNEL_DIGITS 8 /* of an id: rarely more are needed, and whoever wants one is told */
 
 static const char *const state_names[ATOLL_STATE_COUNT] = {
     [ATOLL_STATE_FRESH] = "fresh", [ATOLL_STATE_RUNNING] = "running",       [ATOLL_STATE_WAITING] = "waiting",
@@ -391,9 +391,10 @@ static void print_task_wide(FILE *out, const struct atoll_campaign_progress_row 
         print_speedup(out, seed);
     print_count(out, 8, is_counted(s), task_evaluated(s, t));
     print_count(out, 8, s->has_hint, t->correct);
-    atoll_print(out, " %-*.*s %-8s %s%s%s%s%s\n", KERNEL_DIGITS, KERNEL_DIGITS, *t->best ? t->best : "-",
-                t->is_done ? "done" : state_text(row), row->name, *t->model ? "  " : "", t->model,
-                t->is_done && *t->reason ? "  " : "", t->is_done ? atoll_reason_text(t->reason) : "");
+    atoll_print(out, " %-*.*s %-8s %s%s%s%s%s\n", ATOLL_QUERY_ID_DIGITS, ATOLL_QUERY_ID_DIGITS,
+                *t->best ? t->best : "-", t->is_done ? "done" : state_text(row), row->name,
+                *t->model ? "  " : "", t->model, t->is_done && *t->reason ? "  " : "",
+                t->is_done ? atoll_reason_text(t->reason) : "");
 }
 
 static void print_tasks(FILE *out, const struct atoll_campaign_progress_row *row, int has_rivals,
@@ -464,7 +465,7 @@ static void print_tasks_head(FILE *out, int has_rivals, int is_narrow)
     atoll_print(out, "%-*s %13s %13s %9s %13s %5s %s%8s %8s  %-*s %-8s %s\n", NAME_COLUMNS, "task",
                 has_rivals ? "rival +-" : "seed +-", "best +-", has_rivals ? "speedup" : "over seed",
                 "95 % interval", "pairs", has_rivals ? "over seed +- " : "", "evals", "correct",
-                KERNEL_DIGITS, "kernel", "state", "part");
+                ATOLL_QUERY_ID_DIGITS, "kernel", "state", "part");
 }
 
 static void print_parts_head(FILE *out, int has_rivals, int is_narrow)

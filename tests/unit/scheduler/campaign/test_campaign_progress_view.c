@@ -218,18 +218,18 @@ static void tasks_have_a_line_each(void **state)
     assert_string_equal(
         line_with(out, "softmax", line, sizeof(line)),
         "softmax               4.00 ms   3%  1.00 ms   2%     4.50x     4.40-4.60    16       60 "
-        "      50  3fa9c127 done     0000  "
+        "      50  3fa9c12 done     0000  "
         "floor goal reached");
     assert_string_equal(
         line_with(out, "matmul", line, sizeof(line)),
         "matmul                8.00 ms       4.00 ms         ~2.00x             -     -       40  "
-        "     30  -        "
+        "     30  -       "
         "running  "
         "0000  device \"B\"");
     assert_string_equal(
         line_with(out, "gemv", line, sizeof(line)),
         "gemv                             -             -         -             -     -        -   "
-        "     -  -        ended    0003");
+        "     -  -       ended    0003");
     assert_non_null(strstr(out, "\n0004: unreadable\n    parts/0004"));
     free(out);
 }
