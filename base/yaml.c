@@ -49,7 +49,8 @@ static int fail_at(const char *file, size_t line, struct atoll_err *err, const c
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    return atoll_err_set(err, ATOLL_E_INPUT, "%s:%zu: %s", file, line, text);
+    return line ? atoll_err_set(err, ATOLL_E_INPUT, "%s:%zu: %s", file, line, text)
+                : atoll_err_set(err, ATOLL_E_INPUT, "%s: %s", file, text);
 }
 
 /* ---- building ---- */
@@ -270,7 +271,7 @@ int atoll_yaml_fail(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    return fail_at(walk->yaml->file, node->line, walk->err, "%s", text);
+    return fail_at(walk->yaml->file, node ? node->line : 0, walk->err, "%s", text);
 }
 
 int atoll_yaml_fail_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *value, const char *format,
@@ -288,8 +289,9 @@ int atoll_yaml_pass(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *
                     const struct atoll_err *inner)
 {
     int is_ours = inner->code == ATOLL_E_MEMORY || inner->code == ATOLL_E_LIMIT;
-    return atoll_err_set(walk->err, is_ours ? inner->code : ATOLL_E_INPUT, "%s:%zu: %s", walk->yaml->file,
-                         node->line, inner->text);
+    enum atoll_code code = is_ours ? inner->code : ATOLL_E_INPUT;
+    return node ? atoll_err_set(walk->err, code, "%s:%zu: %s", walk->yaml->file, node->line, inner->text)
+                : atoll_err_set(walk->err, code, "%s: %s", walk->yaml->file, inner->text);
 }
 
 const char *atoll_yaml_scalar(const struct atoll_yaml_node *node)

@@ -54,13 +54,13 @@ struct atoll_yaml_section {
     size_t row_count;                  /* at most ATOLL_YAML_ROW_LIMIT */
 };
 
-/* ATOLL_E_INPUT "file:line: text"; always -1. */
+/* ATOLL_E_INPUT "file:line: text", "file: text" where node is NULL; always -1. */
 int atoll_yaml_fail(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same, where the key of a map's value stands. */
 int atoll_yaml_fail_key(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *value, const char *format,
                         ...) __attribute__((format(printf, 3, 4)));
-/* Passes an error of another part on under the node's place (INPUT; MEMORY and LIMIT as they are). */
+/* Passes an error of another part on under the node's place, or the file alone where it is NULL (INPUT; MEMORY and LIMIT as they are). */
 int atoll_yaml_pass(struct atoll_yaml_walk *walk, const struct atoll_yaml_node *node,
                     const struct atoll_err *inner);
 /* Text of a scalar, borrowed from the tree; NULL when the node is none or is empty. */

@@ -165,6 +165,20 @@ static int lies_in_example(const char *resolved, const char *root)
     return stat(path, &st) == 0;
 }
 
+/* Whether a file is a link to what is not there; then err says so. */
+static int leads_nowhere(const char *full, const char *path, struct atoll_err *err)
+{
+    char target[256];
+    struct stat st;
+    ssize_t length = stat(full, &st) && errno == ENOENT ? readlink(full, target, sizeof(target) - 1) : -1;
+    if (length < 0)
+        return 0;
+    target[length] = '\0';
+    atoll_err_set(err, ATOLL_E_INPUT,
+                  "'%s' is a link to '%s', which is not there; mend the link, or remove it", path, target);
+    return 1;
+}
+
 static const char *folder_read(void *context, struct atoll_arena *arena, const char *path, size_t limit,
                                struct atoll_err *err)
 {
@@ -175,6 +189,8 @@ static const char *folder_read(void *context, struct atoll_arena *arena, const c
         atoll_err_set(err, ATOLL_E_INPUT, "path of '%s' is too long; move the task nearer to the root", path);
         return NULL;
     }
+    if (leads_nowhere(full, path, err))
+        return NULL;
     /* What is not there is said when it is opened. */
     if (realpath(full, resolved) && !lies_below(resolved, root) && !lies_in_task(resolved, root, 1) &&
         !lies_in_task(resolved, root, 2) && !lies_in_example(resolved, root)) {
@@ -246,7 +262,7 @@ static int load_into(struct atoll_task_owner *owner, const char *dir, struct ato
         return -1;
     struct atoll_err inner = ATOLL_ERR_INIT;
     if (list_seeds(root, owner->arena, seeds, &store.seed_count, &inner))
-        return atoll_err_set(err, inner.code, "%s:1: %s", file, inner.text);
+        return atoll_err_set(err, inner.code, "%s: %s", file, inner.text);
     return atoll_task_parse(owner, name, yaml, &store, err);
 }
 

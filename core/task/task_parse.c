@@ -392,7 +392,7 @@ int atoll_task_parse(struct atoll_task_owner *owner, const char *file, const cha
     p.walk.owner = &p;
     owner->yaml = yaml;
     owner->task.file = file;
-    int rc = atoll_yaml_map(&p.walk, &task_section, root, p.task) || atoll_task_add_seeds(&p.walk, root) ||
+    int rc = atoll_yaml_map(&p.walk, &task_section, root, p.task) || atoll_task_add_seeds(&p.walk) ||
                      atoll_task_settle_rivals(&p, root) || check_tolerance(&p, root) ||
                      atoll_task_check(&p, root) || identify(&p)
                  ? -1

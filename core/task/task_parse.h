@@ -67,8 +67,8 @@ int atoll_task_add_rival(struct atoll_yaml_walk *w, const struct atoll_yaml_node
                          const char *expression, enum atoll_torch_mode mode);
 /* After everything is read: the rivals of a torch reference that names none. */
 int atoll_task_settle_rivals(struct atoll_task_parse *parse, const struct atoll_yaml_node *root);
-/* Every file of seeds/ that is not yet a baseline. */
-int atoll_task_add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node *root);
+/* Every file of seeds/ that is not yet a baseline; task.yaml has no line for one, so errors name none. */
+int atoll_task_add_seeds(struct atoll_yaml_walk *w);
 
 /* Parses yaml (in the owner's arena) and everything it names; file is for messages. */
 int atoll_task_parse(struct atoll_task_owner *owner, const char *file, const char *yaml,

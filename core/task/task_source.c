@@ -214,7 +214,7 @@ int atoll_task_read_baselines(struct atoll_yaml_walk *w, const struct atoll_yaml
                            read_baseline, NULL);
 }
 
-int atoll_task_add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node *root)
+int atoll_task_add_seeds(struct atoll_yaml_walk *w)
 {
     const struct atoll_task_store *store = atoll_task_parse_of(w)->store;
     const struct atoll_task_owner *owner = atoll_task_parse_of(w)->owner;
@@ -227,7 +227,7 @@ int atoll_task_add_seeds(struct atoll_yaml_walk *w, const struct atoll_yaml_node
         if (taken < owner->text_count) /* a baseline, or the reference */
             continue;
         const char *name = atoll_arena_text(w->arena, base, strcspn(base, "."), w->err);
-        if (!name || add_seed(w, root, name, path, 0))
+        if (!name || add_seed(w, NULL, name, path, 0))
             return -1;
     }
     return 0;

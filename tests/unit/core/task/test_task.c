@@ -227,6 +227,12 @@ static void test_files(void **state)
     assert_int_equal(symlink("/etc/hostname", path), 0);
     expect_failure(ATOLL_E_INPUT, "leads out of the task's folder");
     unlink(path);
+    assert_int_equal(symlink("nowhere.c", path), 0); /* found there: task.yaml has no line for it */
+    expect_failure(ATOLL_E_INPUT, "/task.yaml: 'seeds/out.c' is a link to 'nowhere.c', which is not there");
+    write_task(14, "baselines:\n  - {name: naive, file: seeds/naive.c}\n  - {name: out, file: seeds/out.c}");
+    expect_failure(ATOLL_E_INPUT, "/task.yaml:16: 'seeds/out.c' is a link to 'nowhere.c'");
+    write_task(0, NULL);
+    unlink(path);
     assert_int_equal(symlink("naive.c", path), 0);
     struct atoll_task *task = atoll_task_load(folder, NULL);
     assert_non_null(task);
