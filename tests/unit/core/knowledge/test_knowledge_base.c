@@ -69,7 +69,8 @@ static const char index_text[] =
     "held_out: yes}\n"                                                                                       \
     "held_out: [{M: 64, N: 128}]\nlearn: [one thing, another thing]\nsource: us\n"
 #define PASSAGES                                                                                             \
-    "# Warp groups\n\nSource: a manual,\nthe second line\nFamilies: gemm\nmore\n\n## Fields, of a descriptor\n\nSome text.\n\n## " \
+    "# Warp groups\n\nSource: a manual,\nthe second line\nFamilies: gemm\nmore\n\n## Fields, of a "          \
+    "descriptor\n\nSome text.\n\n## "                                                                        \
     "Limits\nMore.\n"
 
 struct file {
