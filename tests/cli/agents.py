@@ -31,7 +31,7 @@ os.environ.pop("ATOLL_SITE", None)
 STRATEGIES = {  # settings, and the kinds of asks that a model has to answer; it is killed at each
     "islands": (["islands=2", "prompt_interval=1", "generation_size=4", "judge=all"],
                 {"write/universal", "write/template", "summarise/plan", "distil/plan", "meta/plan", "judge/plan", "analyse/plan"}),
-    "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=4"],
+    "beam": (["beam_width=2", "beam_plans=2", "beam_attempts=2", "beam_iterations=6"],
              {"plan/plan", "write/execute", "write/template", "summarise/plan", "distil/plan", "analyse/plan"}),
     "staged": (["stage_rounds=2", "staged_runs=2", "islands=2", "generation_size=1"],
                {"analyse/staged", "order/staged", "write/staged", "write/extract", "write/template", "distil/plan"}),
@@ -248,7 +248,7 @@ def run(strategy, settings, wanted):
     """Killed at the first question of each kind, whose answer comes before it goes on or behind that; returns what the model saw."""
     kinds = {"translate" if kind == "write/translate" else ROLES[kind] for kind in wanted} | {"turn"}
     campaign, model = root / strategy, Model(root / f"{strategy}-spool", kinds=kinds)
-    words = command(campaign, model, strategy, settings)
+    words = command(campaign, model, strategy, settings, evaluations=60 if strategy == "beam" else 40)  # until a best has two ancestors
     resumed = ["resume", campaign, "-q"], "atoll"
     if strategy == "two languages":  # which no processor has, and here is no GPU
         words = command(campaign, model, "islands", settings, evaluations=20)
