@@ -266,6 +266,28 @@ static inline void op_drain(struct sim *s, struct op_moods *m)
     assert_int_equal(s->order_count, 0);
 }
 
+/* A whole campaign of one task with random answers, few of them of no use; look sees it behind each event. */
+static inline void op_live(const struct atoll_search *search, const struct atoll_buffer *task,
+                           void (*look)(const struct sim *s, void *seen), void *seen)
+{
+    struct sim *s = op_start(search->seed, search, task, 1);
+    struct op_moods moods = op_random_moods(s, 2);
+    s->wrong = 10;
+    moods.failed = moods.known = 20;
+    moods.empty %= 30;
+    sim_capacity(s, 1 + (uint32_t)sim_below(s, 8));
+    for (unsigned i = 0; i < 300 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
+        op_happen(s, &moods);
+        look(s, seen);
+    }
+    sim_capacity(s, 4);
+    while (!s->counts[ATOLL_DECIDE_STOP]) {
+        op_advance(s, &moods);
+        look(s, seen);
+    }
+    op_finish(s);
+}
+
 /* Of a campaign in its middle. */
 static inline void op_check_snapshots(const struct atoll_search *search, const struct atoll_buffer *task)
 {

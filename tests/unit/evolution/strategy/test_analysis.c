@@ -289,8 +289,9 @@ static const struct atoll_source *source_of(const struct sim *s, const struct at
     return &s->engine->sources.items[s->engine->individuals.items[at].source];
 }
 
-static void look(const struct sim *s, struct seen *seen)
+static void look(const struct sim *s, void *context)
 {
+    struct seen *seen = context;
     uint64_t last = seen->asks, under_way = 0;
     for (uint32_t i = 0; i < op_count(s); i++) {
         const struct atoll_ask *ask = op_at(s, i);
@@ -331,26 +332,11 @@ static void the_rule_holds_whatever_happens(void **state)
         search.tree_drafts = 2;
         search.seed = seed;
         search.evaluation_budget = 60;
-        struct sim *s = op_start(seed, &search, &task, 1);
-        struct op_moods moods = op_random_moods(s, 2);
         struct seen seen = {.asks = 0};
-        s->wrong = 10;
-        moods.failed = moods.known = 20;
-        moods.empty %= 30;
-        sim_capacity(s, 1 + (uint32_t)sim_below(s, 8));
-        for (unsigned i = 0; i < 300 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
-            op_happen(s, &moods);
-            look(s, &seen);
-        }
-        sim_capacity(s, 4);
-        while (!s->counts[ATOLL_DECIDE_STOP]) {
-            op_advance(s, &moods);
-            look(s, &seen);
-        }
+        op_live(&search, &task, look, &seen);
         assert_true(seen.analyses <= search.analyses);
         analyses += seen.analyses;
         told += seen.told;
-        op_finish(s);
     }
     assert_true(analyses > 40 && told > 40);
 }

@@ -226,8 +226,9 @@ static void check_lesson(const struct sim *s, const struct atoll_ask *ask, struc
         assert_true(seen->summaries <= ends * s->search.memory_top && seen->distilled <= ends);
 }
 
-static void look(const struct sim *s, struct seen *seen)
+static void look(const struct sim *s, void *context)
 {
+    struct seen *seen = context;
     uint64_t last = seen->asks;
     uint32_t lessons = 0;
     for (uint32_t i = 0; i < op_count(s); i++) {
@@ -256,25 +257,10 @@ static void the_rule_holds_whatever_happens(void **state)
         search.beam_iterations = 4;
         search.seed = seed;
         search.evaluation_budget = 60;
-        struct sim *s = op_start(seed, &search, &task, 1);
-        struct op_moods moods = op_random_moods(s, 2);
         struct seen seen = {.asks = 0};
-        s->wrong = 10;
-        moods.failed = moods.known = 20;
-        moods.empty %= 30;
-        sim_capacity(s, 1 + (uint32_t)sim_below(s, 8));
-        for (unsigned i = 0; i < 300 && !s->counts[ATOLL_DECIDE_STOP]; i++) {
-            op_happen(s, &moods);
-            look(s, &seen);
-        }
-        sim_capacity(s, 4);
-        while (!s->counts[ATOLL_DECIDE_STOP]) {
-            op_advance(s, &moods);
-            look(s, &seen);
-        }
+        op_live(&search, &task, look, &seen);
         summaries += seen.summaries;
         distilled += seen.distilled;
-        op_finish(s);
     }
     assert_true(summaries > 100);
     assert_true(distilled > 5);
