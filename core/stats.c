@@ -240,18 +240,19 @@ static double student_bound(double degrees)
     return high;
 }
 
-void atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi)
+double atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi)
 {
     *ret_lo = *ret_hi = 0.0;
     for (size_t i = 0; i < count; i++)
         if (!isfinite(log_ratios[i]))
-            return;
+            return 1.0;
     if (count < 4)
-        return;
+        return 1.0;
     struct winsorised w = winsorise(log_ratios, count);
     double half = student_bound(w.degrees) * w.standard_error;
     *ret_lo = exp(w.mean - half);
     *ret_hi = exp(w.mean + half);
+    return exp(w.mean);
 }
 
 double atoll_interval_gap(double lo, double hi, double other_lo, double other_hi)

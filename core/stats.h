@@ -38,9 +38,9 @@ struct atoll_paired_test {
 enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
                                         size_t count, double *ret_p, double *ret_ratio);
 
-/* The two-sided 95 % interval of exp(mean), by the same winsorised pairs and Student's t; without regard to looks, so it
- * describes what was seen and decides nothing.  Both 0 when count < 4 or a value is not finite. */
-void atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi);
+/* exp of the winsorised mean, returned, with its two-sided 95 % interval by Student's t; without regard to looks, so it
+ * describes what was seen and decides nothing.  1, and both ends 0, when count < 4 or a value is not finite. */
+double atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi);
 /* 95 % interval of a share of hits among count (Wilson 1927); 0 to 1 when count is 0.  hits <= count. */
 void atoll_share_interval(size_t hits, size_t count, double *ret_lo, double *ret_hi);
 /* How many times apart two intervals of a positive quantity are: 1 when they share a value, else the nearer ends' ratio, > 1. */

@@ -58,9 +58,14 @@ void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double
 
 enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, double log_ratio)
 {
-    if (score->state != ATOLL_COMPARE_MORE || score->pair_count >= score->pair_limit)
+    double lo, hi;
+    if (score->pair_count >= ATOLL_DUEL_PAIR_LIMIT)
         return score->state;
     score->log_ratios[score->pair_count++] = log_ratio;
+    if (score->state != ATOLL_COMPARE_MORE) {
+        score->ratio = atoll_paired_interval(score->log_ratios, score->pair_count, &lo, &hi);
+        return score->state;
+    }
     for (unsigned i = 0; i < score->test.looks; i++)
         if (score->look_pairs[i] == score->pair_count)
             score->state = atoll_paired_look(&score->test, score->log_ratios, score->pair_count,
@@ -68,6 +73,14 @@ enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, doubl
     if (score->state == ATOLL_COMPARE_MORE && score->pair_count == score->pair_limit)
         score->state = ATOLL_COMPARE_NOT_BETTER;
     return score->state;
+}
+
+int atoll_duel_score_is_wide(const struct atoll_duel_score *score)
+{
+    double lo, hi, ratio = atoll_paired_interval(score->log_ratios, score->pair_count, &lo, &hi);
+    return score->state == ATOLL_COMPARE_BETTER && score->pair_count < ATOLL_DUEL_PAIR_LIMIT &&
+           score->pair_count < 2 * (size_t)score->pair_limit &&
+           (hi - lo) / 2 > ATOLL_DUEL_TOLD_WITHIN * ratio;
 }
 
 int atoll_duel_balance_add(struct atoll_duel_balance *balance, unsigned samples, unsigned disturbed,
@@ -134,6 +147,7 @@ struct match {
     uint64_t input_sets;    /* fresh input sets used so far */
     uint64_t placement_key; /* of all pairs */
     struct atoll_duel_balance balance;
+    enum atoll_duel_fault fault;
     unsigned samples,
         disturbed;    /* of the round under way: others took cores, or the device changed its clocks */
     double own_ns[2]; /* processor time in the pair under way; 0 unknown */
@@ -219,6 +233,7 @@ static int match_pair(struct match *m, const struct atoll_input_set *input_set, 
 /* The k-th pair over all bench variants, unless something disturbed it: then its place is played again by both sides. */
 static int match_round(struct match *m, size_t k)
 {
+    int was_decided = m->score.state != ATOLL_COMPARE_MORE;
     double log_ratio = 0, own_log_ratio = 0;
     m->samples = m->disturbed = 0;
     for (size_t i = 0; i < m->bench_count; i++) {
@@ -237,9 +252,12 @@ static int match_round(struct match *m, size_t k)
     }
     if (atoll_duel_balance_add(&m->balance, m->samples, m->disturbed, own_log_ratio))
         atoll_duel_score_add(&m->score, log_ratio);
-    switch (atoll_duel_balance_fault(&m->balance, m->score.pair_limit)) {
+    m->fault = atoll_duel_balance_fault(&m->balance, m->score.pair_limit);
+    switch (m->fault) {
     case ATOLL_DUEL_FINE: break;
     case ATOLL_DUEL_BUSY:
+        if (was_decided)
+            break;
         return match_end(m, ATOLL_V_UNSTABLE, "%u of %u samples were disturbed by others: nothing is decided",
                          m->balance.disturbed, m->balance.samples);
     case ATOLL_DUEL_CHOSEN:
@@ -357,6 +375,9 @@ static void match_play(struct match *m)
         failed = v == ATOLL_V_CORRECT ? 0 : match_end(m, v, "%s", m->watched);
     }
     while (!failed && m->score.state == ATOLL_COMPARE_MORE)
+        failed = match_round(m, m->score.pair_count);
+    while (!failed && m->order->purpose == ATOLL_DUEL_FINAL && m->fault == ATOLL_DUEL_FINE &&
+           atoll_duel_score_is_wide(&m->score))
         failed = match_round(m, m->score.pair_count);
     d->pair_count = (uint32_t)m->score.pair_count;
     d->p_value = m->score.p_value;

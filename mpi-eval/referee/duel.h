@@ -8,6 +8,8 @@
 
 #define ATOLL_DUEL_PAIR_LIMIT 64
 #define ATOLL_DUEL_LOOK_LIMIT 4
+#define ATOLL_DUEL_TOLD_WITHIN                                                                               \
+    0.04 /* of the ratio: two finals of one pair of kernels are then within a tenth */
 
 struct atoll_duel_score {
     struct atoll_paired_test test;
@@ -21,8 +23,12 @@ struct atoll_duel_score {
 
 /* Looks after 6, 10 and 16 pairs, as far as pair_limit (0 = 16) goes; the last look is at pair_limit. */
 void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double alpha, unsigned pair_limit);
-/* One pair.  MORE until a look decides; NOT_BETTER when the last look did not confirm. */
+/* One pair.  MORE until a look decides; NOT_BETTER when the last look did not confirm.  Pairs behind a decision change the
+ * ratio alone. */
 enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, double log_ratio);
+/* 1 while a final that is won does not tell by how much: half of the ratio's 95 % interval is wider than
+ * ATOLL_DUEL_TOLD_WITHIN, and there were fewer than twice pair_limit pairs (docs/adr/0064). */
+int atoll_duel_score_is_wide(const struct atoll_duel_score *score);
 
 /* Balanced blocks, elite challenger | challenger elite: whether the challenger runs first in this pair (from 0), so
  * that what changes steadily over time falls on both sides alike. */

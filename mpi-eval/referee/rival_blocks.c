@@ -88,12 +88,7 @@ enum atoll_rival_score_state atoll_rival_score_add(struct atoll_rival_score *s, 
     }
     if (s->pair_count < s->pair_limit)
         s->log_ratios[s->pair_count++] = log_ratio;
-    /* Without a margin and with one look the test is no decision here: only its mean is used. */
-    struct atoll_paired_test test = {.alpha = 0.05, .looks = 1};
-    double p;
-    if (s->pair_count >= 4)
-        atoll_paired_look(&test, s->log_ratios, s->pair_count, &p, &s->ratio);
-    atoll_paired_interval(s->log_ratios, s->pair_count, &s->ratio_lo, &s->ratio_hi);
+    s->ratio = atoll_paired_interval(s->log_ratios, s->pair_count, &s->ratio_lo, &s->ratio_hi);
     if (s->pair_count >= s->pair_limit)
         return ATOLL_RIVAL_SCORE_ENOUGH;
     return s->pair_count >= ATOLL_BLOCK_PAIR_LEAST && (s->ratio_hi - s->ratio_lo) / 2 <= s->target * s->ratio

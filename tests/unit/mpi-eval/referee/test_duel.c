@@ -50,6 +50,32 @@ static void scores_decide_at_looks_alone(void **state)
     assert_int_equal(score.state, ATOLL_COMPARE_NOT_BETTER);
 }
 
+/* A won final goes on until it tells by how much, for twice its pairs at most; nothing of that changes the decision. */
+static void won_finals_tell_by_how_much(void **state)
+{
+    static const struct {
+        double gain, apart; /* ln of the ratio; every other pair is so much higher, and as much lower */
+        enum atoll_comparison decided;
+        size_t pairs;
+    } rows[] = {{0.7, 0.01, ATOLL_COMPARE_BETTER, 6},
+                {0.7, 0.08, ATOLL_COMPARE_BETTER, 26},
+                {0.7, 0.2, ATOLL_COMPARE_BETTER, 32},
+                {0.0, 0.2, ATOLL_COMPARE_NOT_BETTER, 16}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_duel_score score;
+
+        atoll_duel_score_init(&score, log(1.01), 0.01, 16);
+        for (int pair = 0; score.state == ATOLL_COMPARE_MORE || atoll_duel_score_is_wide(&score); pair++)
+            atoll_duel_score_add(&score, rows[i].gain + (pair & 1 ? rows[i].apart : -rows[i].apart));
+        if (score.state != rows[i].decided || score.pair_count != rows[i].pairs)
+            fail_msg("row %zu: state %d after %zu pairs", i, (int)score.state, score.pair_count);
+        if (rows[i].decided == ATOLL_COMPARE_BETTER)
+            expect_close(log(score.ratio), rows[i].gain, 0.01);
+    }
+}
+
 /* A disturbed round counts for nothing, whatever it says; a machine that disturbs more than half of all samples, or never
  * lets the rounds become enough, decides nothing. */
 static void disturbed_rounds_are_replaced(void **state)
@@ -105,9 +131,9 @@ static void chosen_rounds_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drift_falls_on_both_sides), cmocka_unit_test(variants_count_by_their_weight),
-        cmocka_unit_test(scores_decide_at_looks_alone), cmocka_unit_test(disturbed_rounds_are_replaced),
-        cmocka_unit_test(chosen_rounds_are_found)};
+        cmocka_unit_test(drift_falls_on_both_sides),     cmocka_unit_test(variants_count_by_their_weight),
+        cmocka_unit_test(scores_decide_at_looks_alone),  cmocka_unit_test(won_finals_tell_by_how_much),
+        cmocka_unit_test(disturbed_rounds_are_replaced), cmocka_unit_test(chosen_rounds_are_found)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
