@@ -159,6 +159,24 @@ for piece in (3, 1 << 17):
 """
 
 
+SHORT_AND_LONG = """
+short, long = torch.full((8,), 1e-3, dtype=torch.float64), torch.linspace(0, 1, 9, dtype=torch.float64)
+spread = Spread()
+spread.add([short], [short])
+eager = long + 2e-5 * (long == 0)
+spread.add([long], [eager])
+bounds = spread.bounds(["f32"], "f64", torch.device("cpu"))
+print([admission.Tolerance(bounds["rtol"], bounds["atol"], bounds["norm"]).is_same(long + k * (eager - long), long) for k in (1, 3.99, 6)])
+"""
+
+
+def long_sums():
+    """Where outputs of one shape are small and those of another are not, eager passes at both."""
+    text = COMPARISONS[:COMPARISONS.index("torch.manual_seed")].replace("relative_error", "Spread") + SHORT_AND_LONG
+    done = subprocess.run([python, "-c", text, str(source / "mpi-eval" / "torch" / "python")], capture_output=True, text=True)
+    check(done.stdout.strip() == "[True, True, False]", f"{done.stdout}\n{done.stderr}")
+
+
 def comparisons():
     """By pieces the same comes out as of the whole, wherever what differs lies."""
     done = subprocess.run([python, "-c", COMPARISONS, str(source / "mpi-eval" / "torch" / "python")], capture_output=True, text=True)
@@ -433,6 +451,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     fallout(pathlib.Path(folder))
     hostile(pathlib.Path(folder))
     comparisons()
+    long_sums()
     loaded()
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))

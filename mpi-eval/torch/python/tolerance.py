@@ -18,7 +18,7 @@ class Spread:
     """Eager's errors over draws."""
 
     def __init__(self):
-        self.worst, self.scale, self.draws = 0.0, None, 0
+        self.worst, self.scale, self.off, self.draws = 0.0, None, 0.0, 0
 
     def add(self, right, eager):
         """The outputs of one draw, as doubles: the true ones, and those of the task's types."""
@@ -26,7 +26,9 @@ class Spread:
         for r, e in zip(right, eager):
             size = root_mean_square(r, is_of_finite=True)
             self.scale = size if self.scale is None else min(self.scale, size)
-            self.worst = max(self.worst, relative_error(e, r, size))
+            share = relative_error(e, r, size)
+            self.worst = max(self.worst, share)
+            self.off = max(self.off, share * size)  # what the smallest outputs of a draw may be off by
 
     def bounds(self, dtypes, precision, device):
         """A task's tolerance for outputs of these types, and what it is from; integers are exact.  precision: of the true answers,
@@ -39,7 +41,8 @@ class Spread:
         told = "%g times eager's worst error against %s (%.3g in %d draws, %s), at least KernelBench's %g" % (
             SAFETY, precision, self.worst, self.draws, place, least) if precision == "f64" else \
             "KernelBench's %g: eager's error is not known, as the module does not run in double precision (%s)" % (least, place)
-        return {"rtol": share, "atol": rounded(share * min(1.0, self.scale or 1.0)) or 1e-12, "norm": rounded(2 * share), "from": told}
+        off = SAFETY * self.off if math.isfinite(self.off) else 0.0
+        return {"rtol": share, "atol": rounded(max(share * min(1.0, self.scale or 1.0), off)) or 1e-12, "norm": rounded(2 * share), "from": told}
 
 
 def rounded(value):
