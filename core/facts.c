@@ -114,7 +114,8 @@ static void per_block(struct writer *w, const struct atoll_device_limits *l)
 
 static void memory(struct writer *w, const struct atoll_device_info *d)
 {
-    if (d->limits.memory_bytes > 0) {
+    if (d->limits.memory_bytes > 0 &&
+        d->limits.multiprocessors) { /* a processor's is no limit that a kernel meets */
         put(w, " Memory: ");
         put_bytes(w, d->limits.memory_bytes);
         put(w, ".");

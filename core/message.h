@@ -36,7 +36,7 @@ enum atoll_message_type {
     ATOLL_MSG_TYPE_COUNT
 };
 
-/* What a device API can launch, and facts that plans and prompts use; all 0 on cpu. */
+/* What a device API can launch, and facts that plans and prompts use; on cpu all 0 but memory, target and tensor rates. */
 struct atoll_device_limits {
     uint32_t compute_capability; /* 90 */
     uint32_t multiprocessors, warp_size;
@@ -47,7 +47,9 @@ struct atoll_device_limits {
     uint32_t cluster_blocks;    /* most in one cluster; 0 = no clusters */
     uint32_t cooperative;       /* 1: cooperative launches */
     uint32_t grid[3], block[3]; /* largest extents */
-    double memory_bytes, clock_hz, memory_clock_hz;
+    double
+        memory_bytes; /* all of the device's; cpu: of the machine, or what limits leave of it (base/memory_limit.h) */
+    double clock_hz, memory_clock_hz;
     /* measured rates of the tensor units by the type of their factors, operations per second; the last is tf32 */
     double tensor_flops[ATOLL_DTYPE_COUNT + 1];
     char driver[32];      /* "580.126.09, CUDA 13.0" */

@@ -40,9 +40,11 @@
 #define TOOL_NUMBERS      ((uint64_t)1 << 63) /* from here on no evaluation has a number */
 
 struct task_entry {
-    struct atoll_task *task;        /* owned */
-    int known;                      /* to the referee */
-    char *refusal;                  /* owned; why the referee cannot work on it, NULL if it can */
+    struct atoll_task *task;       /* owned */
+    int known;                     /* to the referee */
+    char *refusal;                 /* owned; why the referee cannot work on it, NULL if it can */
+    enum atoll_verdict refused_as; /* what its orders end with then, at which level */
+    unsigned refused_level;
     struct atoll_object *reference; /* one count of it, from its compilation until the task is known */
     enum { ANSWERS_MISSING, ANSWERS_NEXT, ANSWERS_ALL } answered; /* draws, as far as they can be now */
 };
@@ -276,8 +278,11 @@ int atoll_pipeline_add_task(struct atoll_pipeline *p, uint32_t number, struct at
     return 0;
 }
 
-static int refuse_task(struct task_entry *task, const char *why, struct atoll_err *err)
+/* code: ATOLL_E_INPUT, its reference is wrong, or ATOLL_E_LIMIT, the device has no room for it. */
+static int refuse_task(struct task_entry *task, enum atoll_code code, const char *why, struct atoll_err *err)
 {
+    task->refused_as = code == ATOLL_E_LIMIT ? ATOLL_V_LAUNCH_ERROR : ATOLL_V_COMPILE_ERROR;
+    task->refused_level = code == ATOLL_E_LIMIT ? 4 : 3;
     task->refusal = strdup(why);
     return task->refusal ? 0 : atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a refusal");
 }
@@ -305,8 +310,8 @@ static int collect_setup(struct atoll_pipeline *p, struct atoll_err *err)
     task->known = setup->rc == 0;
     if (setup->rc == 0)
         return 0;
-    if (setup->err.code == ATOLL_E_INPUT)
-        return refuse_task(task, setup->err.text, err);
+    if (setup->err.code == ATOLL_E_INPUT || setup->err.code == ATOLL_E_LIMIT)
+        return refuse_task(task, setup->err.code, setup->err.text, err);
     if (err)
         *err = setup->err;
     return atoll_err_add(err, "in task '%s'", task->task->name);
@@ -329,7 +334,7 @@ static int start_reference(struct atoll_pipeline *p, struct task_entry *task, st
         rc = start_compile(p, task->reference, NULL, name, (const char *)unit.data, unit.length, &why);
     atoll_buffer_fini(&unit);
     if (rc != 0 && why.code == ATOLL_E_INPUT)
-        return refuse_task(task, why.text, err);
+        return refuse_task(task, why.code, why.text, err);
     if (rc != 0 && err)
         *err = why;
     return rc;
@@ -345,7 +350,8 @@ static int refuse_reference(struct atoll_pipeline *p, struct task_entry *task, s
     snprintf(text, sizeof(text), "the reference of task '%s' does not compile for the device: %.700s%s",
              task->task->name, diagnostics, quote);
     release_reference(p, task);
-    return is_wrong ? refuse_task(task, text, err) : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
+    return is_wrong ? refuse_task(task, ATOLL_E_INPUT, text, err)
+                    : atoll_err_set(err, ATOLL_E_CHILD, "%s", text);
 }
 
 /* Makes a task known that an order waits for. */
@@ -535,9 +541,9 @@ static void advance_order(struct atoll_pipeline *p, struct atoll_held_order *wor
     const struct task_entry *task = &p->tasks[work->order.task];
     if (work->state != ATOLL_HELD_WAITS_TASK && work->state != ATOLL_HELD_COMPILES)
         return;
-    /* A task whose reference is wrong costs its own orders, not the evaluator. */
+    /* A task whose reference is wrong, or that has no room here, costs its own orders, not the evaluator. */
     if (work->state == ATOLL_HELD_WAITS_TASK && task->refusal) {
-        atoll_held_order_conclude(work, device_info(p), ATOLL_V_COMPILE_ERROR, 3, task->refusal);
+        atoll_held_order_conclude(work, device_info(p), task->refused_as, task->refused_level, task->refusal);
         return;
     }
     if (task->known)

@@ -545,7 +545,7 @@ int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *dev
                           .row = row,
                           .context = context};
     struct atoll_err why = ATOLL_ERR_INIT;
-    if (!referee->backend->variant_fits)
+    if (!referee->backend->leads_admission)
         return atoll_err_set(err, ATOLL_E_INPUT, "the admission battery runs on the cpu backend, not on %s",
                              referee->backend->name);
     if (device && !device->backend->examine)

@@ -96,6 +96,11 @@ struct atoll_backend {
                   const struct atoll_input_set *input_set, int need_full, struct atoll_err *err);
     void (*release)(struct atoll_referee *referee, void *held);
 
+    /* Whether tensors and expected values of a variant can find room here at all: 0, or -1 with ATOLL_E_LIMIT (room.h).  What a plan wants
+     * besides is its candidate's affair.  NULL: nobody knows. */
+    int (*variant_fits)(struct atoll_referee *referee, const struct atoll_task *task,
+                        const struct atoll_variant *variant, struct atoll_err *err);
+
     /* Level 7, a set of counters of one run at a variant, never timed; fills ret_profile, never fails (a tier and a
      * reason say what could not be had).  NULL: the backend has none. */
     void (*profile)(struct atoll_referee *referee, struct atoll_case *known,
@@ -112,10 +117,8 @@ struct atoll_backend {
     int (*expect)(struct atoll_referee *referee, struct atoll_case *known,
                   const struct atoll_reference_question *question, struct atoll_reference_values *ret_values,
                   struct atoll_err *err);
-    /* Whether tensors and expected values of a variant find room.  NULL: the backend examines beside a host's battery, but
-     * leads none: its expect answers plain questions only. */
-    int (*variant_fits)(struct atoll_referee *referee, const struct atoll_task *task,
-                        const struct atoll_variant *variant, struct atoll_err *err);
+    /* 1: it leads a battery.  0: it examines beside a host's; its expect answers plain questions only. */
+    int leads_admission;
 
     /* Rivals (rival.h).  torch_place says where a torch process works on this device: all but python and cancelled.  NULL: none.
      * torch_inputs says how such a process makes the inputs of an input set itself ({tensor: {"fills": ...}}, fill.py); NULL: it

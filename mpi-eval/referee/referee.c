@@ -276,6 +276,10 @@ int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const
         return atoll_err_set(err, ATOLL_E_EXISTS, "task number %u is known already", number);
     if (referee->case_count >= CASE_LIMIT)
         return atoll_err_set(err, ATOLL_E_LIMIT, "more than %d tasks", CASE_LIMIT);
+    for (size_t i = 0; i < task->variant_count && referee->backend->variant_fits; i++)
+        if (atoll_variant_is_here(referee->backend, &task->variants[i]) &&
+            referee->backend->variant_fits(referee, task, &task->variants[i], err) != 0)
+            return -1;
     struct atoll_case **cases = realloc(referee->cases, (referee->case_count + 1) * sizeof(*cases));
     if (!cases)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a task");

@@ -79,7 +79,8 @@ struct atoll_answer_counts atoll_referee_answers(const struct atoll_referee *ref
 void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_account *account);
 
 /* Makes a task known under its number: compiles its reference; input sets are made when first needed.  task:
- * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile. */
+ * borrowed until the referee goes.  ATOLL_E_INPUT when the reference does not compile, ATOLL_E_LIMIT when a variant does not fit on the
+ * device (room.h). */
 int atoll_referee_add_task(struct atoll_referee *referee, uint32_t number, const struct atoll_task *task,
                            struct atoll_err *err);
 /* The same with the reference compiled by the caller from what the backend's case_unit gave; object: borrowed during the

@@ -66,6 +66,7 @@ static void test_little(void **state)
         {{.key = 1}, "A device."},
         {{.model = "CPU", .threads = 8, .bandwidth_bytes_per_s = 9.996e11},
          "CPU, 8 threads. Measured copy bandwidth: 1000 GB/s."},
+        {{.model = "CPU", .threads = 8, .limits = {.memory_bytes = 1e9}}, "CPU, 8 threads."},
         {{.model = "old", .limits = {.threads_per_block = 512}},
          "old. A block has at most 512 threads; there are no clusters; cooperative launches are not "
          "possible."},

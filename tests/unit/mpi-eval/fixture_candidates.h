@@ -63,4 +63,15 @@ static inline struct atoll_task *fixture_task(void)
     return task;
 }
 
+/* Its variant bench, of 16 GB in x and in y from now on. */
+static inline struct atoll_variant *fixture_large_variant(struct atoll_task *task)
+{
+    struct atoll_variant *v = task->variants;
+    while (v->kind != ATOLL_VARIANT_BENCH)
+        v++;
+    v->dims[0] = 8000000;
+    v->dims[1] = 500;
+    return v;
+}
+
 #endif

@@ -10,10 +10,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/task/reference.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/compile/instructions.h"
 #include "mpi-eval/backend/cpu/measure/state.h"
 #include "mpi-eval/backend/cpu/process/flush.h"
+#include "mpi-eval/referee/room.h"
 #include "mpi-eval/torch/torch_rival.h"
 #include "mpi-eval/torch/interpreter.h"
 
@@ -370,27 +372,39 @@ static int expect(struct atoll_referee *r, struct atoll_case *known,
     return 0;
 }
 
+/* ---- room ---- */
+
+/* A candidate has all tensors at once; the reference inputs, and two doubles or one for each element of outputs. */
 static int variant_fits(struct atoll_referee *r, const struct atoll_task *task, const struct atoll_variant *v,
                         struct atoll_err *err)
 {
-    struct atoll_memory *memory = atoll_cpu_of(r)->memory;
-    struct atoll_block blocks[2 * ATOLL_TASK_TENSOR_LIMIT] = {{0}};
-    size_t n = 0, count;
-    int failed = 0;
-    for (size_t i = 0; !failed && i < task->tensor_count; i++) {
-        enum atoll_role role = task->tensors[i].role;
-        failed = atoll_task_element_count(task, i, v, &count, err);
-        if (!failed)
-            failed = atoll_block_open(memory, count * atoll_dtype_bytes(task->tensors[i].dtype), n,
-                                      &blocks[n], err);
-        n += failed ? 0 : 1;
-        if (!failed && (role == ATOLL_ROLE_OUT || role == ATOLL_ROLE_INOUT))
-            failed = atoll_block_open(memory, count * sizeof(double), n, &blocks[n], err);
-        n += failed ? 0 : 1;
+    const struct atoll_cpu *c = atoll_cpu_of(r);
+    struct atoll_room own = {.has_bytes = (double)atoll_memory_has_bytes(c->memory),
+                             .what = "the buffers of one candidate"};
+    struct atoll_room reference = {.has_bytes = (double)atoll_memory_has_bytes(c->oracle_memory),
+                                   .what = "inputs and expected values of the reference"};
+    struct atoll_room both = {.has_bytes = r->info.limits.memory_bytes,
+                              .what = "the buffers of a candidate and of the reference"};
+    for (size_t i = 0; i < task->tensor_count; i++) {
+        const struct atoll_tensor *t = &task->tensors[i];
+        size_t count;
+        if (atoll_task_element_count(task, i, v, &count, err) != 0)
+            return -1;
+        double stored = (double)atoll_memory_taken_bytes(count * atoll_dtype_bytes(t->dtype));
+        double expected = (double)atoll_memory_taken_bytes(count * sizeof(double));
+        own.need_bytes += stored;
+        if (task->torch) /* answers into memory of its own */
+            continue;
+        reference.need_bytes += t->role == ATOLL_ROLE_OUT ? 0 : stored;
+        if (t->role == ATOLL_ROLE_OUT || t->role == ATOLL_ROLE_INOUT)
+            reference.need_bytes += expected * (atoll_reference_has_scale(task, i) ? 2 : 1);
     }
-    for (size_t i = 0; i < 2 * ATOLL_TASK_TENSOR_LIMIT; i++)
-        atoll_block_close(memory, &blocks[i]);
-    return failed;
+    both.need_bytes = own.need_bytes + reference.need_bytes;
+    return atoll_room_check(&own, task, v, r->info.limits.memory_bytes, err) != 0 ||
+                   atoll_room_check(&reference, task, v, r->info.limits.memory_bytes, err) != 0 ||
+                   atoll_room_check(&both, task, v, 0, err) != 0
+               ? -1
+               : 0;
 }
 
 /* ---- rivals: on the cores and with the threads of a candidate ---- */
@@ -448,6 +462,7 @@ const struct atoll_backend atoll_backend_cpu = {
     .examine = examine,
     .expect = expect,
     .variant_fits = variant_fits,
+    .leads_admission = 1,
     .torch_place = torch_place,
     .describe = describe,
 };

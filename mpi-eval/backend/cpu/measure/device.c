@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/id.h"
+#include "base/memory_limit.h"
 #include "core/stats.h"
 #include "mpi-eval/backend/cpu/compile/instructions.h"
 #include "mpi-eval/backend/cpu/measure/memory.h"
@@ -131,6 +132,7 @@ void atoll_device_describe(const struct atoll_device *device, const char *toolch
     snprintf(info.isolation, sizeof(info.isolation), "%s; flush %s; clock probe none", isolation,
              atoll_memory_flush_name());
     snprintf(info.limits.target, sizeof(info.limits.target), "%s", atoll_instructions_level());
+    info.limits.memory_bytes = (double)atoll_memory_limit_bytes();
     info.threads = (uint32_t)device->core_count;
     info.clock_resolution_ns = clock_resolution();
     struct {

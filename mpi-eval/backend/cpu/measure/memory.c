@@ -16,6 +16,7 @@
 #define REGION_LIMIT 256
 #define ARRAY_LEAST  ((size_t)64 << 10) /* smaller ones come from a heap that has them */
 #define RING         2                  /* files of one size before one is used again */
+#define PAGE_BYTES   ((size_t)4096)
 #define HUGE_BYTES   ((size_t)2 << 20)
 #define HUGE_LEAST   ((size_t)1 << 20) /* smaller files stay on small pages */
 #ifndef MADV_COLLAPSE
@@ -205,10 +206,27 @@ static size_t guard_range(const struct atoll_block *b, size_t begin, size_t end,
     return end;
 }
 
+/* Guards, the shift and what it holds, in whole pages. */
+static size_t block_file_bytes(size_t bytes)
+{
+    size_t slack = ATOLL_MEMORY_SHIFT_LINES * ATOLL_MEMORY_LINE_BYTES;
+    return (2 * ATOLL_MEMORY_GUARD_BYTES + slack + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+size_t atoll_memory_taken_bytes(size_t bytes)
+{
+    size_t file_bytes = block_file_bytes(bytes), unit = file_bytes >= HUGE_LEAST ? HUGE_BYTES : PAGE_BYTES;
+    return (file_bytes + unit - 1) / unit * unit;
+}
+
+size_t atoll_memory_has_bytes(const struct atoll_memory *memory)
+{
+    return memory->limit_bytes;
+}
+
 int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, struct atoll_block *ret_block,
                      struct atoll_err *err)
 {
-    size_t page = 4096, slack = ATOLL_MEMORY_SHIFT_LINES * ATOLL_MEMORY_LINE_BYTES;
     if (bytes > memory->limit_bytes) {
         char wanted[32], limit[32];
         return atoll_err_set(
@@ -218,14 +236,12 @@ int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, st
             atoll_size_text((double)bytes, wanted, sizeof(wanted)),
             atoll_size_text((double)memory->limit_bytes, limit, sizeof(limit)));
     }
-    size_t file_bytes = (2 * ATOLL_MEMORY_GUARD_BYTES + slack + bytes + page - 1) / page * page;
-    size_t unit = file_bytes >= HUGE_LEAST ? HUGE_BYTES : page;
-    long i = region_take(memory, (file_bytes + unit - 1) / unit * unit, err);
+    long i = region_take(memory, atoll_memory_taken_bytes(bytes), err);
     if (i < 0)
         return -1;
     struct atoll_block b = {.fd = memory->regions[i].fd,
                             .base = memory->regions[i].base,
-                            .file_bytes = file_bytes,
+                            .file_bytes = block_file_bytes(bytes),
                             .bytes = bytes,
                             .guard_key = {memory->guard_key[0], memory->guard_key[1]},
                             .region = (size_t)i};

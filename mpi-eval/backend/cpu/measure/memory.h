@@ -40,6 +40,11 @@ struct atoll_block {
     size_t region; /* of the pool */
 };
 
+/* Of the pool's limit, what a block of so many bytes takes, with guards. */
+size_t atoll_memory_taken_bytes(size_t bytes);
+/* The pool's limit. */
+size_t atoll_memory_has_bytes(const struct atoll_memory *memory);
+
 /* Takes a file for `bytes` of contents, chooses the shift from key and writes the guards.  Contents are what
  * they were. Errors: ATOLL_E_LIMIT, or the system's. */
 int atoll_block_open(struct atoll_memory *memory, size_t bytes, uint64_t key, struct atoll_block *ret_block,

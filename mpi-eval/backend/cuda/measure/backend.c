@@ -23,6 +23,7 @@
 #include "mpi-eval/backend/cuda/triton/request.h"
 #include "mpi-eval/backend/cuda/triton/triton.h"
 #include "mpi-eval/backend/backends.h"
+#include "mpi-eval/referee/room.h"
 #include "mpi-eval/torch/torch_rival.h"
 
 #define OBJECT_BYTES  ((uint64_t)64 << 20)
@@ -412,6 +413,24 @@ static int case_open(struct atoll_referee *referee, struct atoll_case *known, st
     return 0;
 }
 
+/* Of all memory of the device, whoever has some of it now: what does not fit there never will. */
+static int variant_fits(struct atoll_referee *referee, const struct atoll_task *task,
+                        const struct atoll_variant *v, struct atoll_err *err)
+{
+    const struct atoll_device_limits *l = &referee->info.limits;
+    struct atoll_plan bare = {0};
+    struct atoll_prepared prepared = {.task = task, .plan = &bare};
+    struct atoll_cuda_plain plain;
+    uint64_t bytes[ATOLL_LAYOUT_BUFFER_LIMIT];
+    size_t count;
+    if (atoll_cuda_buffer_bytes(&prepared, v, bytes, &count, err) != 0 ||
+        atoll_cuda_plain_plan(task, v, l->multiprocessors, 0, &plain, err) != 0)
+        return -1;
+    struct atoll_room room = {(double)atoll_layout_need(bytes, count, 0) + (double)plain.need,
+                              l->memory_bytes, "tensors and expected values"};
+    return atoll_room_check(&room, task, v, 0, err);
+}
+
 static const char *device_reference(const struct atoll_case *known)
 {
     const struct atoll_cuda_oracle *o = known->oracle;
@@ -572,6 +591,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .hold = hold,
     .release = release,
     .profile = atoll_cuda_profile,
+    .variant_fits = variant_fits,
     .examine = backend_examine,
     .examine_shown = backend_examine_shown,
     .expect = backend_expect,

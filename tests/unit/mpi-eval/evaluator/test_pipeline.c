@@ -448,6 +448,32 @@ static void test_broken_reference(void **state)
     atoll_buffer_fini(&answer);
 }
 
+/* What the device has no room for is no failure of ours that is tried again: each order for the task says it. */
+static void test_task_without_room(void **state)
+{
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_task *task = fixture_task();
+    struct atoll_order order = order_of(FIXTURE_WRONG, NULL);
+    struct atoll_buffer answer;
+    struct atoll_evaluation e;
+    unlike(task, 2);
+    fixture_large_variant(task);
+    assert_int_equal(atoll_pipeline_add_task(pipeline, 2, task, &err),
+                     0); /* behind those of the test before */
+    order.task = 2;
+    assert_int_equal(order_say(&order, &err), 0);
+    atoll_buffer_init(&answer, 1 << 20);
+    assert_int_equal(answer_wait(&answer), ATOLL_MSG_EVALUATED);
+    atoll_evaluation_init(&e);
+    assert_int_equal(atoll_evaluation_decode(answer.data, answer.length, &e, NULL), 0);
+    if (e.verdict != ATOLL_V_LAUNCH_ERROR || e.level != 4 ||
+        !strstr(e.detail, "task 'blend' cannot be run on this device: variant bench needs 32.0 GB for the "
+                          "buffers of one candidate"))
+        fail_msg("%s at level %u: %s", atoll_verdict_name(e.verdict), e.level, e.detail);
+    atoll_evaluation_fini(&e);
+    atoll_buffer_fini(&answer);
+}
+
 static int unit_of(const struct atoll_task *task, const char **ret_name, struct atoll_buffer *out,
                    struct atoll_err *err)
 {
@@ -694,6 +720,7 @@ int main(void)
                                        cmocka_unit_test(test_tools_of_a_template),
                                        cmocka_unit_test(test_tools_are_refused),
                                        cmocka_unit_test(test_broken_reference),
+                                       cmocka_unit_test(test_task_without_room),
                                        cmocka_unit_test(test_unit_of_a_reference),
                                        cmocka_unit_test(test_references_ahead),
                                        cmocka_unit_test(test_answers_ahead),

@@ -705,6 +705,7 @@ static void test_device(void **state)
     assert_true(d->bandwidth_bytes_per_s > 1e8 && d->peak_flops[ATOLL_F32] > 1e8 &&
                 d->peak_flops[ATOLL_F64] > 1e8);
     assert_true(d->empty_launch_ns > 0 && d->clock_resolution_ns > 0 && d->threads >= 1 && d->key != 0);
+    assert_true(d->limits.memory_bytes > 1e8);
     assert_int_equal(atoll_referee_requalify(referee, NULL), 0);
 }
 
