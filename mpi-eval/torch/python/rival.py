@@ -55,6 +55,16 @@ class Watch:
             raise Refusal("problem", "the text replaces %s: what is timed would not be PyTorch" % found)
 
 
+def watched(operation):
+    """An operation that runs a rival's text: however it ends, the next text meets PyTorch as it was."""
+    def run(self, request, fd):
+        try:
+            return operation(self, request, fd)
+        finally:
+            self.watch.check()
+    return run
+
+
 def settle(tf32):
     """What every rival runs under, whatever a module has set."""
     torch.set_default_dtype(torch.float32)
@@ -404,6 +414,7 @@ class Role:
             wanted = least + least // 64
         self.arena = fill.Arena(self.place.name, wanted, least)
 
+    @watched
     def op_load(self, request, fd):
         """Builds a rival at one variant: {"task": description, "rival": number, "flush_bytes", "inputs"}.  Calls it once
         in eager mode, compiles it, warms it up; {"handle", "compile_ns"}, or {"wrong": why}."""
@@ -439,7 +450,6 @@ class Role:
             said = problem.blame(error, "torch.compile of torch %s" % torch.__version__, name)
             said.kind = "unsupported" if said.kind == "problem" and rival.mode != "eager" else said.kind
             raise said
-        self.watch.check()
         if self.place.name == "cuda":
             rival.spin_ns = min(max(SPIN_LEAST_NS, 2 * self.place.queue_ns), SPIN_MOST_NS)
         self.handles += 1
@@ -454,6 +464,7 @@ class Role:
         self.arena_make(rival.description)
         return rival
 
+    @watched
     def op_measure(self, request, fd):
         """{"handle", "samples": [{"inputs"}, ...], "host": 1 for times of calls that nothing was queued before, "warm": true
         for samples right after an untimed call, without a flush}."""
@@ -471,9 +482,9 @@ class Role:
             raise problem.blame(error, "", rival.file)
         finally:
             gc.enable()
-        self.watch.check()
         return {"samples": samples, "host_ns": statistics.median(host) if host else 0}
 
+    @watched
     def op_output(self, request, fd):
         """{"handle", "inputs", "outputs": {name: {"offset", "bytes"}}}: raw outputs into the descriptor; with "window": BYTES they
         stay on the device, and the first so many bytes of them lie behind "shown"."""

@@ -155,6 +155,7 @@ static void test_refused(void **state)
         {"shape", ATOLL_V_WRONG, "y is torch.float32 [3, 5], the task says torch.float32 [5, 3]", 0},
         {"raises", ATOLL_V_COMPILE_ERROR, "the rival's text:2: RuntimeError: ", 0},
         {"patches", ATOLL_V_COMPILE_ERROR, "the text replaces torch.zeros", 0},
+        {"poisons", ATOLL_V_COMPILE_ERROR, "the text replaces torch.zeros", 0}, /* and raises */
         {"hangs", ATOLL_V_TIMEOUT, "building it in mode eager had not ended after", 1.5e9},
     };
     (void)state;
