@@ -13,6 +13,7 @@
 #include "mpi-eval/referee/check.h"
 #include "mpi-eval/referee/fakes.h"
 #include "mpi-eval/referee/referee.h"
+#include "mpi-eval/referee/rival.h"
 #include "mpi-eval/referee/sampling.h"
 #include "mpi-eval/referee/trial.h"
 
@@ -478,6 +479,43 @@ static void admit_seeds(struct admission *a)
             admit_seed(a, &a->task->seeds[i]);
 }
 
+/* ---- rivals ---- */
+
+/* What a torch says of a text that a newer one, or one for another device, runs. */
+static int is_of_torch(const char *detail)
+{
+    static const char *const words[] = {"unsupported: ", "has no attribute", "not implemented for",
+                                        "unexpected keyword argument", "compiling PyTorch with"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strstr(detail, words[i]))
+            return 1;
+    return 0;
+}
+
+/* Texts of torch baselines, at the battery's variant and in eager mode: what a compiler makes of one takes minutes.  The module of a
+ * reference is looked at as that.  Values beyond the tolerance may be this torch's and this device's own rounding. */
+static void admit_rivals(struct admission *a, struct atoll_referee *where, struct atoll_case *known)
+{
+    for (uint32_t i = 0; i < a->task->rival_count; i++) {
+        const struct atoll_rival_spec *r = &a->task->rivals[i];
+        char test[160], detail[ATOLL_DETAIL_BYTES] = "";
+        int is_built;
+        if (r->mode != ATOLL_TORCH_EAGER || !r->expression)
+            continue;
+        snprintf(test, sizeof(test), "rival %s is right", r->name);
+        enum atoll_verdict v = atoll_referee_rival_look(where, known, i, a->variant, &is_built, detail);
+        if (v == ATOLL_V_INFRASTRUCTURE || (v == ATOLL_V_COMPILE_ERROR && is_of_torch(detail)))
+            report(a, test, 1, "not looked at: %.1800s", detail);
+        else if (v == ATOLL_V_WRONG && is_built)
+            report(a, test, ATOLL_ADMISSION_NOTED, "not here, and it would count for nothing: %.1800s",
+                   detail);
+        else
+            report(a, test, v == ATOLL_V_CORRECT, "%.1900s", detail);
+        if (v == ATOLL_V_INFRASTRUCTURE) /* the others would say it, too */
+            break;
+    }
+}
+
 /* ---- the same on a device ---- */
 
 static void admit_device(struct admission *a)
@@ -503,6 +541,7 @@ static void admit_device(struct admission *a)
     on_device.referee = a->device;
     on_device.known = a->device_known;
     admit_seeds(&on_device);
+    admit_rivals(a, a->device, a->device_known);
     atoll_case_destroy(a->device, a->device_known);
 }
 
@@ -571,6 +610,8 @@ int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *dev
         admit_impact(&a);
         admit_agreements(&a);
         admit_seeds(&a);
+        if (!device)
+            admit_rivals(&a, referee, a.known);
         if (device)
             admit_device(&a);
     }

@@ -124,6 +124,7 @@ int atoll_referee_requalify(struct atoll_referee *referee, struct atoll_err *err
  * right; names of these tests begin with its backend's.  combinations: of a template's parameters, beside the first choice
  * with which every seed is checked at all variants: 0 none, else every parameter's least and largest value and so many
  * more at random, at the check variants. */
+#define ATOLL_ADMISSION_NOTED 2 /* passed, but to be told */
 typedef void atoll_admission_row(void *context, const char *test, int passed, const char *detail);
 int atoll_referee_admit(struct atoll_referee *referee, struct atoll_referee *device,
                         const struct atoll_task *task, unsigned combinations, atoll_admission_row *row,

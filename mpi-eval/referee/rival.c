@@ -226,7 +226,8 @@ void atoll_referee_rival(struct atoll_referee *referee, uint32_t task, const str
         return;
     }
     m->rival = ret_rival;
-    int failed = atoll_rival_session_open(&m->session, referee, task, order, ret_rival->detail);
+    int failed = atoll_rival_session_open(&m->session, referee, atoll_referee_case(referee, task), order,
+                                          ret_rival->detail);
     if (!failed && order->rival >= m->session.known->task->rival_count)
         failed = atoll_rival_session_end(&m->session, ATOLL_V_INFRASTRUCTURE, "task '%s' has no rival %u",
                                          m->session.known->task->name, order->rival);
@@ -252,4 +253,37 @@ void atoll_referee_rival(struct atoll_referee *referee, uint32_t task, const str
     free(m);
     ret_rival->occupied_ns = atoll_referee_now_ns() - begin;
     referee->counting.device_ns += ret_rival->occupied_ns;
+}
+
+enum atoll_verdict atoll_referee_rival_look(struct atoll_referee *referee, struct atoll_case *known,
+                                            uint32_t number, uint32_t variant, int *ret_is_built,
+                                            char *ret_detail)
+{
+    const struct atoll_order order = {.rival = number};
+    struct atoll_rival rival;
+    struct atoll_torch_built built;
+    struct rival_run *m = calloc(1, sizeof(*m));
+    *ret_is_built = 0;
+    if (!m) {
+        snprintf(ret_detail, ATOLL_DETAIL_BYTES, "no memory for a rival");
+        return ATOLL_V_INFRASTRUCTURE;
+    }
+    atoll_rival_init(&rival);
+    rival.number = number;
+    m->rival = &rival;
+    int failed = atoll_rival_session_open(&m->session, referee, known, &order, ret_detail);
+    if (!failed)
+        failed = variant_build(m, variant, &built);
+    *ret_is_built = !failed;
+    if (!failed)
+        failed = variant_answer(m, variant, built.handle);
+    atoll_rival_session_close(&m->session);
+    if (!failed)
+        rival_examine(m);
+    enum atoll_verdict verdict = m->session.verdict;
+    for (size_t i = 0; i < m->output_count; i++)
+        atoll_rival_outputs_fini(&m->outputs[i]);
+    atoll_rival_fini(&rival);
+    free(m);
+    return verdict;
 }

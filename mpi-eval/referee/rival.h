@@ -12,11 +12,19 @@
 #include "core/rival.h"
 #include "mpi-eval/referee/prepare.h"
 
+struct atoll_case;
 struct atoll_referee;
 
 /* Measures one rival.  Never fails: what went wrong is the verdict.  ret_rival: init'ed by the caller; all is filled. */
 void atoll_referee_rival(struct atoll_referee *referee, uint32_t task, const struct atoll_order *order,
                          struct atoll_rival *ret_rival);
+
+/* Whether a rival's answer at a check variant is right; nothing is timed.  known: borrowed.  ret_detail: ATOLL_DETAIL_BYTES, why
+ * not; "" it is.  ret_is_built: its answer is one to the task, right or not.  INFRASTRUCTURE: there is no Python with torch, or
+ * something of ours. */
+enum atoll_verdict atoll_referee_rival_look(struct atoll_referee *referee, struct atoll_case *known,
+                                            uint32_t number, uint32_t variant, int *ret_is_built,
+                                            char *ret_detail);
 
 /* The final comparison with the fastest rivals, in alternating blocks (rival_blocks.h); the candidate is checked at the
  * hidden variants, too.  order->rivals: the rival at each bench variant.  Ratio: the rivals' time by the candidate's. */

@@ -373,7 +373,8 @@ void atoll_referee_rival_duel(struct atoll_referee *referee, uint32_t task, cons
     c->duel = ret_duel;
     c->deadline_ns = atoll_referee_deadline_ns(order->baseline_ns);
     c->placement_key = atoll_referee_placement(referee);
-    if (atoll_rival_session_open(&c->session, referee, task, order, ret_duel->detail) == 0) {
+    if (atoll_rival_session_open(&c->session, referee, atoll_referee_case(referee, task), order,
+                                 ret_duel->detail) == 0) {
         char detail[ATOLL_DETAIL_BYTES];
         enum atoll_verdict v = atoll_referee_load(referee, candidate, object, length, &c->candidate, detail);
         if (v == ATOLL_V_CORRECT)

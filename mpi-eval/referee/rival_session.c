@@ -66,20 +66,20 @@ static struct atoll_torch_rival *torch_of(struct atoll_referee *referee, int *re
     return referee->rivals;
 }
 
-int atoll_rival_session_open(struct atoll_rival_session *s, struct atoll_referee *referee, uint32_t task,
-                             const struct atoll_order *order, char *detail)
+int atoll_rival_session_open(struct atoll_rival_session *s, struct atoll_referee *referee,
+                             struct atoll_case *known, const struct atoll_order *order, char *detail)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
     double limit = order->limit_ns > 0 ? fmin(order->limit_ns, LIMIT_NS) : LIMIT_NS;
     *s = (struct atoll_rival_session){.referee = referee,
-                                      .known = atoll_referee_case(referee, task),
+                                      .known = known,
                                       .order = order,
                                       .end_ns = atoll_referee_now_ns() + limit,
                                       .verdict = ATOLL_V_CORRECT,
                                       .detail = detail};
     detail[0] = '\0';
     if (!s->known)
-        return atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "task number %u is not known here", task);
+        return atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "the task is not known here");
     s->torch = torch_of(referee, &s->is_alone, &err);
     return s->torch ? 0 : atoll_rival_session_end(s, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
 }

@@ -27,9 +27,10 @@ struct atoll_rival_outputs {
 };
 void atoll_rival_outputs_fini(struct atoll_rival_outputs *outputs);
 
-/* All below: 0, or -1 with verdict and detail.  limit_ns: of the order, 0 the referee's own. */
+/* All below: 0, or -1 with verdict and detail.  limit_ns: of the order, 0 the referee's own.  known: borrowed until close; NULL is
+ * told as what it is. */
 int atoll_rival_session_open(struct atoll_rival_session *session, struct atoll_referee *referee,
-                             uint32_t task, const struct atoll_order *order, char *detail);
+                             struct atoll_case *known, const struct atoll_order *order, char *detail);
 /* Memory of the process goes back, or the process where the device bears one alone. */
 void atoll_rival_session_close(struct atoll_rival_session *session);
 int atoll_rival_session_end(struct atoll_rival_session *session, enum atoll_verdict verdict,

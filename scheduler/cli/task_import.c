@@ -290,13 +290,16 @@ static const char *status_of(const json_t *entry)
     return atoll_json_member(entry, "status");
 }
 
-/* Whether what is known of a problem still holds. */
+/* Whether what is known of a problem still holds: a GPU may do what the host could not, and judges at the benchmark's own shape. */
 static int is_known(const struct import *import, const json_t *entry, const struct atoll_problem *problem,
                     const char *hash)
 {
     char path[PATH_MAX];
     if (!entry || strcmp(atoll_json_member(entry, "hash"), hash) != 0 ||
         strcmp(status_of(entry), "failed") == 0)
+        return 0;
+    if (strcmp(status_of(entry), "imported") != 0 && import->settings->gpu &&
+        !json_is_true(json_object_get(entry, "gpu")))
         return 0;
     if (strcmp(status_of(entry), "degenerate") == 0)
         return !import->settings->is_all;
@@ -421,23 +424,25 @@ static json_t *settle(const struct import *import, const struct atoll_problem *p
             snprintf(reason, sizeof(reason), "%s", why.text);
         }
     }
-    json_t *entry = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash", hash, "status",
-        status, "reason", atoll_json_text(reason), "cause", atoll_json_text(cause), "read",
-        has_reached(answer, "read"), "checked", has_reached(answer, "checked"), "expressible",
-        has_reached(answer, "expressible") && strcmp(status, "unsupported") != 0, "seeded",
-        seeded || json_is_string(json_object_get(json_object_get(answer, "seeds"), "naive.cu")), "degenerate",
-        degenerate);
+    json_t *entry =
+        json_pack("{s:s, s:s, s:b, s:s, s:o, s:o, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash",
+                  hash, "gpu", import->settings->gpu != NULL, "status", status, "reason",
+                  atoll_json_text(reason), "cause", atoll_json_text(cause), "read",
+                  has_reached(answer, "read"), "checked", has_reached(answer, "checked"), "expressible",
+                  has_reached(answer, "expressible") && strcmp(status, "unsupported") != 0, "seeded",
+                  seeded || json_is_string(json_object_get(json_object_get(answer, "seeds"), "naive.cu")),
+                  "degenerate", degenerate);
     for (size_t i = 0; entry && i < sizeof(kept) / sizeof(*kept); i++)
         if (json_object_get(answer, kept[i]))
             json_object_set(entry, kept[i], json_object_get(answer, kept[i]));
     return entry;
 }
 
-static json_t *failed_entry(const struct atoll_problem *problem, const char *hash,
+static json_t *failed_entry(const struct atoll_problem *problem, const char *hash, int is_unread,
                             const struct atoll_err *why)
 {
-    const char *cause = why->code == ATOLL_E_LIMIT     ? "memory"
+    const char *cause = is_unread                      ? "files"
+                        : why->code == ATOLL_E_LIMIT   ? "memory"
                         : why->code == ATOLL_E_TIMEOUT ? "deadline"
                                                        : "process";
     return json_pack("{s:s, s:s, s:s, s:o, s:s, s:b, s:b, s:b, s:b, s:b}", "task", problem->task, "hash",
@@ -549,7 +554,7 @@ static int import_problem(struct job *job, struct step *step, struct atoll_err *
         return atoll_err_set(err, why.code, "%s", why.text);
     if (!answer && why.code == ATOLL_E_LIMIT && import->jobs > 2 && !import->settings->memory_bytes)
         atoll_err_add(&why, "with --jobs 1 it may have half of the machine's");
-    entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, &why);
+    entry = answer ? settle(import, problem, hash, answer, err) : failed_entry(problem, hash, unread, &why);
     json_decref(answer);
     if (!entry)
         return -1;

@@ -37,6 +37,7 @@ static const struct {
                 {"memory", "more memory than it may have"},
                 {"deadline", "not done by the deadline"},
                 {"process", "its process ended"},
+                {"files", "its files cannot be read"},
                 {"task", "the task that came of it cannot be loaded"}};
 
 static const char *meaning_of(const char *cause)

@@ -67,19 +67,21 @@ int atoll_problem_request(const char *format, const struct atoll_problem *proble
                           char *ret_hash, struct atoll_err *err)
 {
     struct atoll_buffer all;
-    json_t *files = json_object();
+    json_t *files = json_object(), *names = json_object();
     int failed = 0;
     atoll_buffer_init(&all, (size_t)4 << 20);
     for (size_t i = 0; i < problem->file_count && !failed; i++) {
-        const char *label = problem->files[i].label;
+        const char *label = problem->files[i].label, *path = problem->files[i].path;
         size_t length;
-        char *text = atoll_file_read(problem->files[i].path, ATOLL_TASK_FILE_LIMIT, &length, err);
+        char *text = atoll_file_read(path, ATOLL_TASK_FILE_LIMIT, &length, err);
+        json_object_set_new(names, label,
+                            atoll_json_text(strrchr(path, '/') ? strrchr(path, '/') + 1 : path));
         failed = !text;
         if (text)
             atoll_buffer_put_bytes(&all, text, length);
         if (text && strcmp(label, "spec") == 0) {
             free(text);
-            text = spec_text(problem->files[i].path, err);
+            text = spec_text(path, err);
             failed = !text;
         }
         if (text)
@@ -93,10 +95,12 @@ int atoll_problem_request(const char *format, const struct atoll_problem *proble
     atoll_buffer_fini(&all);
     *ret_request =
         failed ? NULL
-               : json_pack("{s:s, s:s, s:s, s:i, s:b, s:O}", "op", "inspect", "format", format, "title",
+               : json_pack("{s:s, s:s, s:s, s:i, s:b, s:O, s:O}", "op", "inspect", "format", format, "title",
                            strrchr(problem->name, '/') ? strrchr(problem->name, '/') + 1 : problem->name,
-                           "level", (int)problem->level, "backward", problem->is_backward, "files", files);
+                           "level", (int)problem->level, "backward", problem->is_backward, "files", files,
+                           "names", names);
     json_decref(files);
+    json_decref(names);
     if (!failed && !*ret_request)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for the problem %s", problem->name);
     return failed ? -1 : 0;

@@ -124,7 +124,7 @@ def hostile(scratch):
     done = atoll("task", "import", "kernelbench", fixtures / "hostile", "-o", scratch / "hostile", "--json", "--jobs", "1", status=1)
     rows, _ = rows_of(done)
     expected = {"1_reaches": "reached: nothing", "2_ends": "ended by itself (exit status 3); it said: going",
-                "3_changes": "OSError: [Errno 9]", "4_good": ""}
+                "3_changes": "OSError: [Errno 9]", "4_good": "", "5_replaces": "problem.py: the module replaces torch.relu"}
     check(list(rows) == list(expected), f"{list(rows)}")
     for name, reason in expected.items():
         check(reason in rows[name]["reason"] and (rows[name]["status"] == "imported") == (not reason), f"{name}: {rows[name]}")
@@ -272,6 +272,48 @@ def turns():
         os.close(fd)
 
 
+def forms():
+    """What stands beside a text and is made otherwise than its benchmark's is told by its file; nothing is guessed."""
+    package = types.ModuleType("atoll")
+    package.__path__ = [str(source / "mpi-eval" / "torch" / "python")]
+    sys.modules["atoll"], sys.dont_write_bytecode = package, True
+    from atoll import problem_form, refusal
+    text = "class Model:\n    def __init__(self):\n        pass\n\n\ndef get_inputs(n):\n    return []\n"
+    spec = {"inputs": {"X": {"shape": ["N"], "dtype": "float32"}}, "ci": [{"params": ["X"], "dims": {"N": "8"}}]}
+    whole = {"reference": "def run(x):\n    return x\n", "axes": {"n": {"type": "var"}}, "inputs": {"x": {"shape": ["n"], "dtype": "float32"}}}
+    work = [{"axes": {"n": 4}}]
+
+    def changed(one, key, value):
+        return dict(one, **{key: value})
+
+    other = {"X": {"shape": ["N"], "dtype": "quaternion"}}
+    program = {"X": {"shape": ["__import__('os').getpid()"]}}
+    cases = [("robust-kbench", {"config": [1]}, "problem", "config.x: not as robust-kbench has it (AttributeError: 'list'"),
+             ("robust-kbench", {"config": {"multi_input_configs": 5}}, "problem", "config.x: not as robust-kbench has it (TypeError: 'int'"),
+             ("ai-bench", {"spec": ["a"]}, "problem", "spec.x: not as ai-bench has it"),
+             ("ai-bench", {"spec": changed(spec, "ci", [{"dims": {"N": "many"}}])}, "problem", "spec.x: not as ai-bench has it (ValueError"),
+             ("ai-bench", {"spec": changed(spec, "inputs", other)}, "unsupported", "an input is of quaternion, which no task has"),
+             ("ai-bench", {"spec": changed(spec, "inputs", program)}, "problem", "a shape holds \"(__import__('os').getpid(), )\""),
+             ("sol-execbench", {"definition": [1], "workload": work}, "problem", "definition.x: there is no \"reference\""),
+             ("sol-execbench", {"definition": changed(whole, "axes", [1]), "workload": work}, "problem",
+              "definition.x and workload.x: not as sol-execbench has it"),
+             ("sol-execbench", {"definition": changed(whole, "reference", "def go(x):\n    return x\n"), "workload": work}, "problem",
+              "definition.x: its reference has no function run()"),
+             ("sol-execbench", {"definition": changed(whole, "reference", "x = 1\ndef run(:\n"), "workload": work}, SyntaxError, "problem.py:2"),
+             ("sol-execbench", {"definition": whole, "workload": []}, "problem", "workload.x names no workload"),
+             ("sol-execbench", {"definition": whole, "workload": [5]}, "problem", "definition.x and workload.x: not as sol-execbench has it")]
+    for form, files, kind, said in cases:
+        files = {label: "\n".join(map(json.dumps, value)) if label == "workload" else json.dumps(value) for label, value in files.items()}
+        request = {"format": form, "title": "t", "files": dict(files, source=text), "names": {label: label + ".x" for label in files}}
+        try:
+            got, told = "a task", problem_form.request_of(request)
+        except refusal.Refusal as error:
+            got, told = error.kind, error.text
+        except SyntaxError as error:
+            got, told = SyntaxError, f"{error.filename}:{error.lineno}"
+        check(got == kind and str(told).startswith(said), f"{form} {files}: {got}, {told}")
+
+
 def here(folder):
     """Processes that work in a folder."""
     found = []
@@ -390,6 +432,17 @@ def terminal(scratch):
     check(len(line) > 79 and max(map(len, lines[:2])) <= 80, f"{max(map(len, lines))} columns: {lines}")
 
 
+def again(scratch):
+    """What is no task of the host's is looked at once more where there is a GPU, and then it is known."""
+    suite, problem = scratch / "again", scratch / "half.py"
+    problem.write_text(json.dumps({"refused": "not implemented for 'Half'", "kind": "unsupported", "cause": "dtype", "trace": "", "reached": []}))
+    known = []
+    for gpu in ([], [], ["--gpu", "0"], ["--gpu", "0"], []):
+        rows, _ = rows_of(atoll("task", "import", "kernelbench", problem, "-o", suite, "--json", *gpu, env=unseen))
+        known.append(rows["half"]["seconds"] < 0)
+    check(known == [False, True, False, True, True], f"known before: {known}")
+
+
 def others(scratch):
     rows, _ = rows_of(atoll("task", "import", "robust-kbench", fixtures / "robust", "-o", scratch / "robust", "--json", "--jobs", "2"))
     check([r["status"] for r in rows.values()] == ["imported"] * 2, f"{rows}")
@@ -444,6 +497,7 @@ def check_all(scratch):
 with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     refusals(pathlib.Path(folder))
     turns()
+    forms()
     if subprocess.run([python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"]).returncode != 0:
         print(f"skipped: {python} has no torch")
         sys.exit(1 if bad else 77)
@@ -455,6 +509,7 @@ with tempfile.TemporaryDirectory(prefix="atoll-import-") as folder:
     loaded()
     modules(pathlib.Path(folder))
     terminal(pathlib.Path(folder))
+    again(pathlib.Path(folder))
     others(pathlib.Path(folder))
     check_all(pathlib.Path(folder))
 if bad:

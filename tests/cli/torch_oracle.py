@@ -137,7 +137,18 @@ with tempfile.TemporaryDirectory(prefix="atoll-torch-") as folder:
     task(bad, "single", MODULE % "torch.matmul(torch.ones(1, 1), (2 * x + self.inner.w).reshape(1, -1))")
     path = pathlib.Path(bad, "single", "task.yaml")
     path.write_text(path.read_text().replace("atol: 1.0e-6}", "atol: 1.0e-6, from: a guess}"))
+    # Rivals of a task, of which one is right and one is beyond this torch.
+    task(bad, "rivals", FUNCTION, "function")
+    path = pathlib.Path(bad, "rivals", "task.yaml")
+    rivals = {"good": "2 * x + w", "typo": "2 * x + (w", "half": "x + w", "short": "(2 * x + w)[:5]", "newer": "torch.not_yet(x)"}
+    path.write_text(path.read_text().replace("plain.c}]", "plain.c}, " + ", ".join(
+        '{torch: "%s", name: %s}' % (text, name) for name, text in rivals.items()) + "]"))
     status, text = task_check("--python", PYTHON, bad)
+    words = " ".join(text.split())
+    for said in ("ok rival good is right", "FAIL rival typo is right the rival's text:1: ", "note rival half is right not here, and it would count for nothing: variant check, y: ",
+                 "FAIL rival short is right variant check: y is torch.float32 [5], the task says torch.float32 [1000]",
+                 "ok rival newer is right not looked at: the rival's text:1: AttributeError"):
+        check(said in words, f"rivals: not said: {said}\n{text}")
     for said in ("raises: the reference failed at variant check: problem.py:9: NameError: name 'nothing' is not defined",
                  "not in double precision, which its module cannot: in f32", "wrong"):
         check(status == 1 and said in text, f"bad tasks: status {status}, not said: {said}\n{text}")

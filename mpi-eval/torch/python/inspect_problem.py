@@ -18,6 +18,7 @@ from atoll.problem_seed import seeds_of
 from atoll.problem_sizes import Sizes
 from atoll.problem_survey import survey, work_of
 from atoll.refusal import Refusal
+from atoll.replaced import Functions
 from atoll.shape_fit import evaluate
 from atoll.task_names import NAME_LIMIT, RESERVED, clean
 from atoll.tensor_origin import SAME
@@ -59,7 +60,11 @@ class Inspection:
         source = self.request["source"]
         problem.guarded("", self.name, lambda: compile(source, self.name, "exec"))
         self.source = problem_text.lift(source)
+        functions = Functions(torch)
         names = problem.namespace(self.source, {}, self.name)
+        replaced = functions.put_back()
+        if replaced:
+            raise Refusal("problem", "%s: %s" % (self.name, replaced))
         self.constants = problem_text.constants(ast.parse(self.source), names)
         self.text = names.get("__doc__")
 

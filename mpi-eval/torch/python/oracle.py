@@ -7,24 +7,11 @@ import os
 
 from atoll import fill, problem, window
 from atoll.refusal import Refusal
+from atoll.replaced import Functions
 
 KEPT = 4  # problems at a variant, however large; and beside them
 BESIDE = 256  # as many
 BESIDE_BYTES = 256 << 20  # that hold so much between questions
-
-
-def functions_of(torch):
-    """What a module must not replace: other problems are answered by the same torch."""
-    places = [torch, torch.Tensor, torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.autograd]
-    places += [value for value in vars(torch.nn).values() if isinstance(value, type)]
-    return [(place, name, value) for place in places for name, value in list(vars(place).items()) if callable(value)]
-
-
-def is_late_import(torch, place, name, old, new):
-    """torch._dynamo, which torch imports when something needs it, wraps one function."""
-    code = getattr(new, "__code__", None)
-    return (place is torch and name == "manual_seed" and getattr(new, "__wrapped__", None) is old and code is not None
-            and code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep))
 
 
 class Role:
@@ -37,7 +24,7 @@ class Role:
         self.precisions = (self.torch.float64, self.torch.float32, None)
         self.kernels = None
         self.window = None  # of an answer that is shown
-        self.functions = functions_of(self.torch)
+        self.functions = Functions(self.torch)
         for backend in (self.torch.backends.cuda.matmul, self.torch.backends.cudnn):
             backend.allow_tf32 = False
         self.torch.backends.cudnn.deterministic = True
@@ -106,21 +93,11 @@ class Role:
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
             self.torch.cuda.empty_cache()
-        blamed = None
-        for number, (place, name, value) in enumerate(self.functions):
-            new = vars(place).get(name)
-            if new is value:
-                continue
-            if is_late_import(self.torch, place, name, value, new):
-                self.functions[number] = (place, name, new)
-                continue
-            setattr(place, name, value)
-            blamed = blamed or (place, name)
-        if blamed:
+        replaced = self.functions.put_back()
+        if replaced:
             self.loaded.clear()
             self.held.clear()
-            raise Refusal("problem", "the module replaces %s.%s, which other problems use, too"
-                          % (getattr(blamed[0], "__name__", blamed[0]), blamed[1]))
+            raise Refusal("problem", replaced)
 
     def _make_room(self):
         """Beside the last ones the largest go for their bytes, the oldest for their number, and a few more at once."""

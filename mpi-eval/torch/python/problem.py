@@ -13,6 +13,8 @@ import types
 from atoll.refusal import Refusal
 
 SEED = 0x5eed
+REFUSED = (1, 13, -2, -3)  # EPERM, EACCES, and what looking for a host's name ends with
+NO_NETWORK = ("URLError", "ConnectionError")  # of urllib and requests
 
 
 def reason(error):
@@ -36,7 +38,7 @@ def blame(error, what="", name="problem.py"):
     kind = "problem"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "out of memory" in said:
         kind = "memory"
-    elif isinstance(error, OSError) and error.errno in (1, 13):
+    elif isinstance(error, OSError) and (error.errno in REFUSED or type(error).__name__ in NO_NETWORK):
         text += " (a problem may neither start processes, nor use the network, nor write outside of its temporary folder)"
     elif isinstance(error, SystemExit):
         text += " (a problem may not end the process)"

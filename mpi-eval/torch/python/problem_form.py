@@ -9,27 +9,40 @@ import ast
 import json
 import re
 
+from atoll.problem import reason
 from atoll.problem_text import bound
 from atoll.refusal import Refusal
 
+NAME = "problem.py"  # of the text, in messages
 SHAPES = 8  # of a benchmark beside the one that is measured first
 ADDED = "\n\n# Added by `atoll task import`: %s.\n"
 
 
 def request_of(request):
-    return FORMS[request["format"]](request)
+    try:
+        return FORMS[request["format"]](request)
+    except (Refusal, SyntaxError):
+        raise
+    except Exception as error:  # a file beside the text that is JSON, but made otherwise
+        files = " and ".join(file_of(request, label) for label in request["files"] if label != "source")
+        raise Refusal("problem", "%s: not as %s has it (%s)" % (files or NAME, request["format"], reason(error)))
+
+
+def file_of(request, label):
+    """The file's name, as its author knows it."""
+    return request.get("names", {}).get(label, label)
 
 
 def document(request, label):
     try:
         return json.loads(request["files"][label])
     except ValueError as error:
-        raise Refusal("problem", "%s: no JSON that can be read: %s" % (label, error))
+        raise Refusal("problem", "%s: no JSON that can be read: %s" % (file_of(request, label), error))
 
 
 def kernelbench(request):
     source = request["files"]["source"]
-    tree = ast.parse(source, "problem.py")
+    tree = ast.parse(source, NAME)
     is_function = "Model" not in top_names(tree) and accepted(tree, "forward") is not None
     return {"source": source, "entry": "forward" if is_function else "Model", "form": "function" if is_function else "module",
             "title": request["title"], "level": request.get("level", 0)}
@@ -57,7 +70,7 @@ def accepted(tree, name, owner=None):
 def robust(request):
     """The first of the configurations, as the benchmark measures; its values become top-level constants."""
     source, config = request["files"]["source"], document(request, "config")
-    tree = ast.parse(source)
+    tree = ast.parse(source, NAME)
     shared = (config.get("single_shared_configs") or [{}])[0]
     given = {"inputs": dict(shared, **(config.get("single_input_configs") or [{}])[0]),
              "init": dict(shared, **(config.get("single_init_configs") or [{}])[0])}
@@ -152,9 +165,15 @@ def definition(request):
     d = document(request, "definition")
     for key in ("reference", "axes", "inputs"):
         if key not in d:
-            raise Refusal("problem", "definition.json: there is no \"%s\"" % key)
+            raise Refusal("problem", "%s: there is no \"%s\"" % (file_of(request, "definition"), key))
+    tree = ast.parse(d["reference"], NAME)
+    if "run" not in top_names(tree):
+        raise Refusal("problem", "%s: its reference has no function run()" % file_of(request, "definition"))
     maker = d.get("custom_inputs_entrypoint")
-    workloads = [w for w in workloads_of(request) if usable(w, maker)]
+    everything = workloads_of(request)
+    workloads = [w for w in everything if usable(w, maker)]
+    if not everything:
+        raise Refusal("problem", "%s names no workload" % file_of(request, "workload"))
     if not workloads:
         raise Refusal("unsupported", "no workload has random inputs alone: the others are files", cause="inputs")
     axes = {n: a.get("value") for n, a in d["axes"].items()}
@@ -173,7 +192,6 @@ def definition(request):
         if axes[axis] is None and a.get("expression") is None:
             raise Refusal("problem", "definition.json: axis \"%s\" has no value" % axis)
     lines = [ADDED % "axes and inputs of definition.json", "import torch as _torch\n"]
-    tree = ast.parse(d["reference"])
     taken = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - set(axes)
     for axis, value in axes.items():
         lines.append("%s = %s\n" % (axis, int(value) if value is not None else "int(%s)" % d["axes"][axis]["expression"]))
@@ -215,13 +233,18 @@ def scalars_of(workload):
     return {n: i.get("value") for n, i in (workload.get("inputs") or {}).items() if i.get("type") == "scalar"}
 
 
+def shape_text(extents):
+    shape = "(%s)" % "".join("%s, " % extent for extent in extents)
+    if not re.fullmatch(r"[\w\s()+*/,-]*", shape):
+        raise Refusal("problem", "a shape holds %r" % shape[:80])
+    return shape
+
+
 def random_input(spec):
     dtype = DTYPES.get(spec.get("dtype"))
     if dtype is None:
         raise Refusal("unsupported", "an input is of %s, which no task has" % spec.get("dtype"), cause="dtype")
-    shape = "(%s)" % "".join("%s, " % extent for extent in spec["shape"])
-    if not re.fullmatch(r"[\w\s()+*/,-]*", shape):
-        raise Refusal("problem", "definition.json: a shape holds %r" % shape[:80])
+    shape = shape_text(spec["shape"])
     if dtype.startswith(("int", "uint")):
         raise Refusal("unsupported", "an input is of %s, and nothing says of what range" % dtype, cause="inputs")
     if dtype == "bool":
@@ -262,7 +285,7 @@ def ai_bench(request):
         bench = sections[0][0]
     if bench is None:
         raise Refusal("problem", "the specification has no variant")
-    tree = ast.parse(source)
+    tree = ast.parse(source, NAME)
     names = top_names(tree)
     dims = bench.get("dims") or {}
     rename = {k: k if k not in names else "of_" + k for k in dims}
@@ -272,8 +295,11 @@ def ai_bench(request):
         one = inputs.get(name)
         if one is None:
             raise Refusal("problem", "the specification has no input \"%s\"" % name)
-        shape = "(%s)" % "".join("%s, " % rename.get(str(e), str(e)) for e in one["shape"])
-        dtype = DTYPES.get(str(bench.get("dtype", one.get("dtype", "float32"))), "float32")
+        shape = shape_text(rename.get(str(e), str(e)) for e in one["shape"])
+        named = str(bench.get("dtype", one.get("dtype", "float32")))
+        dtype = DTYPES.get(named)
+        if dtype is None:
+            raise Refusal("unsupported", "an input is of %s, which no task has" % named, cause="dtype")
         made.append("torch.randn(%s).to(torch.%s)" % (shape, dtype) if dtype.startswith(("float", "bfloat"))
                     else "torch.randint(0, 2, %s).to(torch.%s)" % (shape, dtype))
     lines.append("\n\ndef get_inputs():\n    return [%s]\n" % ", ".join(made))
