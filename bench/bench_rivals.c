@@ -19,6 +19,7 @@
 struct options {
     const char *backend, *modes;
     unsigned times;
+    int describe_only;
 };
 
 /* How the values of an input are made, for who makes such ones by other means. */
@@ -46,7 +47,7 @@ static int line_print(const struct atoll_task *task, const struct atoll_rival *r
     const struct atoll_timing *t = &r->timings[timing];
     struct atoll_err err = ATOLL_ERR_INIT;
     json_t *description = NULL, *line;
-    int is_right = r->verdict == ATOLL_V_CORRECT;
+    int is_right = r->verdict == ATOLL_V_CORRECT; /* or described alone */
     const struct atoll_variant *v = is_right ? &task->variants[t->variant] : NULL;
     if (v && atoll_task_describe(task, v, &description, &err) != 0) {
         fprintf(stderr, "bench_rivals: %s\n", err.text);
@@ -68,12 +69,17 @@ static int line_print(const struct atoll_task *task, const struct atoll_rival *r
     return 0;
 }
 
+static int is_asked(const struct options *o, const struct atoll_task *task, uint32_t rival)
+{
+    return !o->modes || strstr(o->modes, atoll_torch_mode_name(task->rivals[rival].mode)) != NULL;
+}
+
 static int task_measure(struct atoll_solo *solo, const struct options *o, uint32_t number,
                         const struct atoll_task *task, uint64_t *evaluation)
 {
     int rc = 0;
     for (uint32_t k = 0; k < task->rival_count; k++) {
-        if (o->modes && !strstr(o->modes, atoll_torch_mode_name(task->rivals[k].mode)))
+        if (!is_asked(o, task, k))
             continue;
         for (unsigned i = 0; rc == 0 && i < o->times; i++) {
             struct atoll_order order = {
@@ -90,6 +96,29 @@ static int task_measure(struct atoll_solo *solo, const struct options *o, uint32
         }
     }
     return rc;
+}
+
+/* What outside.py wants to know of rivals that were measured elsewhere, of each at each bench variant. */
+static int describe(const struct options *o, char **dirs, int count, struct atoll_err *err)
+{
+    for (int i = 0; i < count; i++) {
+        struct atoll_task *task = atoll_task_load(dirs[i], err); /* lives as long as the process */
+        if (!task)
+            return -1;
+        for (uint32_t k = 0; k < task->rival_count; k++) {
+            if (!is_asked(o, task, k))
+                continue;
+            for (uint32_t v = 0; v < task->variant_count; v++) {
+                struct atoll_rival r;
+                atoll_rival_init(&r);
+                r.number = k;
+                r.timings[0].variant = v;
+                if (task->variants[v].kind == ATOLL_VARIANT_BENCH && line_print(task, &r, 0) != 0)
+                    return atoll_err_set(err, ATOLL_E_INPUT, "%s: cannot be described", dirs[i]);
+            }
+        }
+    }
+    return 0;
 }
 
 static int measure(const struct options *o, char **dirs, int count, struct atoll_err *err)
@@ -113,6 +142,7 @@ static void usage(FILE *out)
           "  --backend cuda|cpu  where (cuda)\n"
           "  --modes M,...       of eager, compile, max-autotune (those of the task)\n"
           "  --times N           measure each so often, built once (1)\n"
+          "  --describe          measure nothing: the same lines without times, one a bench variant\n"
           "  --verbose           how long answers took, and which way they came\n"
           "  --help\n",
           out);
@@ -120,10 +150,13 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"backend", required_argument, NULL, 'b'}, {"modes", required_argument, NULL, 'm'},
-        {"times", required_argument, NULL, 'n'},   {"verbose", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"backend", required_argument, NULL, 'b'},
+                                          {"modes", required_argument, NULL, 'm'},
+                                          {"times", required_argument, NULL, 'n'},
+                                          {"verbose", no_argument, NULL, 'v'},
+                                          {"describe", no_argument, NULL, 'd'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options o = {.backend = "cuda", .times = 1};
     struct atoll_err err = ATOLL_ERR_INIT;
     int key;
@@ -134,6 +167,8 @@ int main(int argc, char **argv)
             o.modes = optarg;
         else if (key == 'n')
             o.times = (unsigned)strtoul(optarg, NULL, 10);
+        else if (key == 'd')
+            o.describe_only = 1;
         else if (key == 'v')
             atoll_log_setup(STDERR_FILENO, ATOLL_LOG_DEBUG, "");
         else {
@@ -145,7 +180,7 @@ int main(int argc, char **argv)
         return 2;
     }
     atoll_place_programs();
-    int rc = measure(&o, argv + optind, argc - optind, &err);
+    int rc = (o.describe_only ? describe : measure)(&o, argv + optind, argc - optind, &err);
     if (rc != 0)
         fprintf(stderr, "bench_rivals: %s\n", err.text);
     return rc != 0;

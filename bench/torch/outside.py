@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Do the rivals that Atoll's referee measured take as long outside of it?  outside.py RIVALS.jsonl [--json FILE]
+"""Do the rivals that Atoll's referee measured take as long outside of it?  outside.py RIVALS.jsonl [--campaign FOLDER] [--json FILE]
 
-RIVALS.jsonl: what bench_rivals printed.  Every rival that was right is timed again by plain PyTorch: its text as a function, or
+RIVALS.jsonl: what bench_rivals printed; with --campaign what it prints by --describe, and the times are those of a campaign (ATOLL_BUILD is
+the build folder).  Every rival that was right is timed again by plain PyTorch: its text as a function, or
 the task's module, inputs from torch's own generators, one process, nothing of Atoll's code.  On a GPU: a flush of written, then
 read lines, a wait that the call is queued behind, two events, the median.  On the host: a walk over memory, perf_counter_ns.
 Prints a table; the last column is outside / inside.  Needs a Python with torch and the same device."""
@@ -9,7 +10,10 @@ import argparse
 import ast
 import json
 import math
+import os
+import pathlib
 import statistics
+import subprocess
 import sys
 import time
 
@@ -150,9 +154,32 @@ def measure(line, flush):
     return statistics.median(times), len(times)
 
 
+def campaign_times(folder):
+    """{(task, rival, variant): median in ns} of the rivals that were right."""
+    def table(name):
+        atoll = pathlib.Path(os.environ.get("ATOLL_BUILD", "build"), "atoll")
+        ran = subprocess.run([atoll, "export", "--jsonl", name, folder], check=True, capture_output=True, text=True)
+        return [json.loads(line) for line in ran.stdout.splitlines()]
+    tasks = {row["task"]: row["name"] for row in table("tasks")}
+    rivals = {row["event"]: (tasks[row["task"]], row["name"]) for row in table("rivals") if row["verdict"] == "correct"}
+    return {(*rivals[row["event"]], row["variant_name"]): row["median_ns"] for row in table("rival_timings") if row["event"] in rivals}
+
+
+def lines_of(path, folder):
+    times = campaign_times(folder) if folder else None
+    with open(path) as lines:
+        for line in map(json.loads, lines):
+            key = line["task"], line["rival"], line["variant"]
+            if times is None:
+                yield line
+            elif key in times:
+                yield dict(line, median_ns=times[key])
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("rivals")
+    arguments.add_argument("--campaign", help="where the rivals were measured")
     arguments.add_argument("--json")
     arguments.add_argument("--threads", type=int, default=1, help="on the host: as many as Atoll gave the rivals")
     arguments.add_argument("--flush", type=int, default=256 << 20, help="bytes that are written, and read")
@@ -162,26 +189,25 @@ def main():
     flush = flusher(asked.flush)
     told, ratios = [], []
     print("%-28s %-14s %-12s %12s %12s %8s" % ("task", "rival", "variant", "inside us", "outside us", "ratio"))
-    with open(asked.rivals) as lines:
-        for line in map(json.loads, lines):
-            if line["verdict"] != "correct":
-                print("%-28s %-14s %s: %.80s" % (line["task"], line["rival"], line["verdict"], line["detail"]))
-                continue
-            try:
-                outside, count = measure(line, flush)
-            except Exception as error:
-                print("%-28s %-14s %-12s %.120s" % (line["task"], line["rival"], line["variant"], error))
-                continue
-            ratio = outside / line["median_ns"]
-            ratios.append(ratio)
-            told.append({"task": line["task"], "rival": line["rival"], "variant": line["variant"], "inside_ns": line["median_ns"],
-                         "outside_ns": outside, "calls": count, "ratio": ratio})
-            print("%-28s %-14s %-12s %12.2f %12.2f %8.4f" % (line["task"], line["rival"], line["variant"],
-                                                             line["median_ns"] / 1e3, outside / 1e3, ratio), flush=True)
-            if device == "cuda":
-                torch.cuda.empty_cache()
-            if hasattr(torch, "compile"):
-                torch.compiler.reset() if hasattr(torch, "compiler") else torch._dynamo.reset()
+    for line in lines_of(asked.rivals, asked.campaign):
+        if line["verdict"] != "correct":
+            print("%-28s %-14s %s: %.80s" % (line["task"], line["rival"], line["verdict"], line["detail"]))
+            continue
+        try:
+            outside, count = measure(line, flush)
+        except Exception as error:
+            print("%-28s %-14s %-12s %.120s" % (line["task"], line["rival"], line["variant"], error))
+            continue
+        ratio = outside / line["median_ns"]
+        ratios.append(ratio)
+        told.append({"task": line["task"], "rival": line["rival"], "variant": line["variant"], "inside_ns": line["median_ns"],
+                     "outside_ns": outside, "calls": count, "ratio": ratio})
+        print("%-28s %-14s %-12s %12.2f %12.2f %8.4f" % (line["task"], line["rival"], line["variant"],
+                                                         line["median_ns"] / 1e3, outside / 1e3, ratio), flush=True)
+        if device == "cuda":
+            torch.cuda.empty_cache()
+        if hasattr(torch, "compile"):
+            torch.compiler.reset() if hasattr(torch, "compiler") else torch._dynamo.reset()
     within = sum(abs(r - 1) <= 0.02 for r in ratios)
     print("%d rivals, %d within 2 %%, median ratio %.4f" % (len(ratios), within, statistics.median(ratios) if ratios else 0))
     if asked.json:
