@@ -189,15 +189,22 @@ static const struct rule sample_spin_allowed[] = {USAGE_AND_EXIT};
         MASKED("prctl", 0, UINT32_MAX, PR_SET_PDEATHSIG), ANY("setpriority"), ANY("sched_setscheduler"),     \
         ANY("sched_setattr"), ANY("ioprio_set")
 
+/* Modes, owners, times and attributes of files are no matter to Landlock, wherever these lie. */
+#define NOTHING_ABOUT_FILES                                                                                  \
+    ANY("chmod"), ANY("fchmod"), ANY("fchmodat"), ANY("fchmodat2"), ANY("chown"), ANY("fchown"),             \
+        ANY("lchown"), ANY("fchownat"), ANY("utime"), ANY("utimes"), ANY("futimesat"), ANY("utimensat"),     \
+        ANY("setxattr"), ANY("lsetxattr"), ANY("fsetxattr"), ANY("removexattr"), ANY("lremovexattr"),        \
+        ANY("fremovexattr")
+
 static const struct rule alone_denied[] = {
-    NOTHING_TO_OTHERS,   OF_OTHERS("sched_setaffinity"),
-    ANY("memfd_create"), ANY("chmod"),
-    ANY("fchmod"),       ANY("fchmodat"),
-    ANY("utimensat"),
+    NOTHING_TO_OTHERS,
+    NOTHING_ABOUT_FILES,
+    OF_OTHERS("sched_setaffinity"),
+    ANY("memfd_create"),
 };
 
 /* Python imports torch before this holds. */
-static const struct rule module_denied[] = {NOTHING_TO_OTHERS};
+static const struct rule module_denied[] = {NOTHING_TO_OTHERS, NOTHING_ABOUT_FILES};
 
 #define ROWS(table) table, sizeof(table) / sizeof(table[0])
 static const struct filter_table {

@@ -17,10 +17,10 @@ enum atoll_filter_kind {
     ATOLL_FILTER_SAMPLE,  /* futex wait without an end and wake, exit; else killed */
     ATOLL_FILTER_SAMPLE_SPIN, /* exit; else killed: its threads can neither sleep nor wake each other */
     ATOLL_FILTER_ALONE, /* on top of COMPILE, for a child without children: no program, no process, no signal to
-                             another (EPERM) */
+                             another, no mode, owner or time of a file (EPERM) */
     ATOLL_FILTER_DEVICE, /* COMPILE, but for local sockets, which a device driver makes for itself */
     ATOLL_FILTER_MODULE, /* on top of COMPILE or DEVICE, for Python that runs others' modules: no program, no process, no
-                             signal to another (EPERM) */
+                             signal to another, no mode, owner or time of a file (EPERM) */
     ATOLL_FILTER_COUNT
 };
 

@@ -155,6 +155,10 @@ static void test_refusals(void **state)
         {DOES("os.system('true') and os.kill(os.getppid(), 9)"), "problem.py:3: PermissionError"},
         {DOES("open('/tmp/atoll-must-not-be-there', 'w')"),
          "Permission denied: '/tmp/atoll-must-not-be-there' " KEPT_OUT},
+        {DOES("open('own', 'w').close(); os.chmod('own', 0o600)"), /* its path is no matter to Landlock */
+         "problem.py:3: PermissionError: [Errno 1] Operation not permitted: 'own' " KEPT_OUT},
+        {DOES("os.utime('/tmp')"),
+         "problem.py:3: PermissionError: [Errno 1] Operation not permitted " KEPT_OUT},
         {DOES("raise SystemExit(3)"), "problem.py:3: SystemExit: 3 (a problem may not end the process)"},
         {DOES("x = x[:2]"), "problem.py: output y has 2 elements (shape [2]), the task says 4 (shape [4])"},
         {DOES("return ()"), "problem.py: it returns 0 tensors, the task has 1 outputs"},
