@@ -70,7 +70,7 @@ int atoll_cuda_device_run(struct atoll_cuda_device *d, double deadline_ns, struc
 static int spare_begin(struct atoll_cuda_device *d)
 {
     struct atoll_cuda_worker_settings settings;
-    if (atoll_cuda_device_spare(d) < ATOLL_CUDA_SPARE_BYTES || d->facts.compute_mode != 0)
+    if (atoll_cuda_device_free_bytes(d) < ATOLL_CUDA_SPARE_BYTES || d->facts.compute_mode != 0)
         return 0;
     atoll_cuda_device_settings(d, &settings);
     return atoll_cuda_spare_begin(&d->spare, &settings);
@@ -322,7 +322,7 @@ static uint64_t areas_usual(const struct atoll_cuda_device *d, uint64_t budget)
     return budget > room ? budget - room : 0;
 }
 
-uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *d)
+uint64_t atoll_cuda_device_free_bytes(const struct atoll_cuda_device *d)
 {
     uint64_t sealed, budget = areas_budget(d, &sealed);
     uint64_t used = d->areas[ATOLL_AREA_ARENA].bytes + d->areas[ATOLL_AREA_PLAIN].bytes +

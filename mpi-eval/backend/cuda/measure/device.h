@@ -172,7 +172,7 @@ uint64_t atoll_cuda_device_sealed_most(const struct atoll_cuda_device *device);
 uint64_t atoll_cuda_device_local_room(const struct atoll_cuda_device *device, uint32_t frame_bytes);
 
 /* Bytes that the areas leave of what they may take: for local memory. */
-uint64_t atoll_cuda_device_spare(const struct atoll_cuda_device *device);
+uint64_t atoll_cuda_device_free_bytes(const struct atoll_cuda_device *device);
 
 /* 1 when they can have at least this much without anything that is sealed giving way; 0 as well without a process. */
 int atoll_cuda_device_has_room(const struct atoll_cuda_device *device, uint64_t arena, uint64_t plain);

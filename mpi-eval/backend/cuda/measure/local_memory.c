@@ -74,7 +74,7 @@ int atoll_cuda_local_have(struct atoll_cuda_device *d, const struct atoll_loaded
     if (*ret_reached || is_calling || bytes == ATOLL_CUDA_LOCAL_UNREACHED || d->local_refusals >= REFUSALS)
         return 0;
     uint32_t frame = atoll_support_local_frame(bytes);
-    if (atoll_cuda_device_local_room(d, frame) > atoll_cuda_device_spare(d))
+    if (atoll_cuda_device_local_room(d, frame) > atoll_cuda_device_free_bytes(d))
         return 0;
     int rc = widen(d, frame, err);
     *ret_reached = rc == 0;

@@ -246,7 +246,7 @@ static void test_areas_give_and_take(void **state)
     uint64_t most = 100 * GB - ((uint64_t)768 << 20);
     (void)state;
     d->sealed.is_shut = 1;
-    assert_int_equal(atoll_cuda_device_spare(d), most);
+    assert_int_equal(atoll_cuda_device_free_bytes(d), most);
     assert_true(atoll_cuda_device_has_room(d, most - 10 * GB, 0));
     assert_false(atoll_cuda_device_has_room(d, most - 8 * GB, 0)); /* 4.3 sealed, 4.4 for 16 KiB a thread */
     d->local_bytes = 4096;

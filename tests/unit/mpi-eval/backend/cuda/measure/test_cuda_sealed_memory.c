@@ -604,14 +604,14 @@ static void test_lent(void **state)
         assert_int_equal(d->has_lent, i >= 4 ? 1 : rows[i].arena_wanted > 4096);
     }
     /* what is set aside is in nobody's way: PyTorch's room is a room */
-    uint64_t before = atoll_cuda_device_spare(d);
+    uint64_t before = atoll_cuda_device_free_bytes(d);
     atoll_cuda_device_leave(d, 0);
     assert_non_null(d->worker);
     atoll_cuda_device_leave(d, GIB);
     assert_true(!d->worker && !d->has_lent);
     reserve((uint64_t)5 << 30);
     assert_true(!d->has_lent && d->areas[ATOLL_AREA_PLAIN].bytes == (uint64_t)5 << 30);
-    assert_true(atoll_cuda_device_spare(d) < before);
+    assert_true(atoll_cuda_device_free_bytes(d) < before);
     atoll_cuda_device_leave(d, GIB);
     assert_non_null(d->worker);
 }
