@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/place.h"
 #include "mpi-eval/backend/cuda/compile/nvrtc.h"
 #include "mpi-eval/backend/cuda/measure/contents.h"
 #include "mpi-eval/backend/cuda/process/worker.h"
@@ -366,7 +365,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_contents [--mib N] [--repeats N] [--json FILE] [--cubin FILE]\n");
         return 2;
     }
-    atoll_place_programs();
     if ((cubin ? cubin_write(cubin, &err) : measure(&s, path, &err)) == 0)
         return 0;
     fprintf(stderr, "bench_contents: %s\n", err.text);

@@ -268,7 +268,6 @@ int main(int argc, char **argv)
     }
     o.dirs = optind < argc ? argv + optind : usual_dirs;
     o.dir_count = optind < argc ? argc - optind : 3;
-    atoll_place_programs();
     if (measure(&o, &err) == 0)
         return 0;
     fprintf(stderr, "bench_counters: %s\n", err.text);

@@ -16,7 +16,6 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "bench/place.h"
 #include "bench/solo.h"
 #include "core/rival.h"
 #include "core/task/task_describe.h"
@@ -314,7 +313,6 @@ int main(int argc, char **argv)
                 ROUND_LIMIT);
         return 2;
     }
-    atoll_place_programs();
     int rc = measure(&b, argv + optind, argc - optind, &err);
     if (rc != 0)
         fprintf(stderr, "bench_knowledge: %s\n", err.text);

@@ -243,7 +243,6 @@ int main(int argc, char **argv)
             task = optarg;
         else
             return 2;
-    atoll_place_programs();
     char **dirs = task ? &task : optind < argc ? argv + optind : usual_dirs;
     int rc = measure(&s, dirs, task ? 1 : optind < argc ? argc - optind : 4, &err);
     if (rc != 0)

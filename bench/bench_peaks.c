@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bench/place.h"
 #include "scheduler/doctor/calibrate_device.h"
 
 #define STREAM_LENGTH ((size_t)48 << 20) /* doubles in an array, 384 MB: more than last-level caches have */
@@ -224,7 +223,6 @@ static int ours_print(void)
 {
     struct atoll_bench_device device;
     struct atoll_err err = ATOLL_ERR_INIT;
-    atoll_place_programs();
     if (atoll_bench_setup(&device.setup, &err) != 0 || atoll_bench_device_open(&device, &err) != 0) {
         fprintf(stderr, "bench_peaks: %s\n", err.text);
         return 1;

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/place.h"
 #include "bench/solo.h"
 #include "base/random.h"
 #include "core/stats.h"
@@ -426,7 +425,6 @@ int main(int argc, char **argv)
             json = optarg;
         else
             return 2;
-    atoll_place_programs();
     int count = optind < argc ? argc - optind : 1;
     if (measure(optind < argc ? argv + optind : usual, count, seconds, json, &err) == 0)
         return 0;

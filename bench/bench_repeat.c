@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/place.h"
 #include "bench/report.h"
 #include "bench/solo.h"
 
@@ -189,7 +188,6 @@ int main(int argc, char **argv)
     }
     o.dirs = optind < argc ? argv + optind : usual;
     o.dir_count = optind < argc ? argc - optind : 2;
-    atoll_place_programs();
     rc = told >= 0 ? tell(o.backend, o.dirs[0], (size_t)told, &err) : measure(&o, &err);
     if (rc != 0)
         fprintf(stderr, "bench_repeat: %s\n", err.text);

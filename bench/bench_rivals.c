@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "bench/place.h"
 #include "bench/solo.h"
 #include "core/task/init.h"
 #include "core/task/task_describe.h"
@@ -179,7 +178,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_rivals: folders of tasks, and 1 to %d times\n", TIMES_LIMIT);
         return 2;
     }
-    atoll_place_programs();
     int rc = (o.describe_only ? describe : measure)(&o, argv + optind, argc - optind, &err);
     if (rc != 0)
         fprintf(stderr, "bench_rivals: %s\n", err.text);

@@ -232,7 +232,6 @@ static int mix_run(struct atoll_session *s, struct atoll_err *err)
 static int run(struct atoll_session *s, struct atoll_err *err)
 {
     const struct atoll_session_options *o = &s->options;
-    atoll_place_programs();
     if (o->gpu)
         setenv(ATOLL_GPU_VARIABLE, o->gpu, 1);
     if (atoll_place_scratch(err) != 0 || atoll_session_setup(s, err) != 0 || atoll_session_tasks(s, err) != 0)

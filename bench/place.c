@@ -11,30 +11,6 @@
 static char scratch[PATH_MAX];
 static pid_t owner;
 
-static void program_name(const char *variable, const char *folder, const char *name)
-{
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof(path), "%s/../%s", folder, name);
-    if (!getenv(variable) && length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
-        setenv(variable, path, 1);
-}
-
-void atoll_place_programs(void)
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0)
-        return;
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    if (!slash)
-        return;
-    *slash = '\0';
-    program_name("ATOLL_WORKER", self, "atoll-worker");
-    program_name("ATOLL_WORKER_CUDA", self, "atoll-worker-cuda");
-    program_name("ATOLL_COMPILE_CUDA", self, "atoll-compile-cuda");
-}
-
 static int entry_remove(const char *path, const struct stat *st, int kind, struct FTW *walk)
 {
     (void)st;
