@@ -2,8 +2,10 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/print.h"
 #include "scheduler/cli/command.h"
 #include "scheduler/knowledge/check.h"
@@ -85,6 +87,8 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
                                                             .choices = (unsigned)s->choices,
                                                             .python = s->python};
     struct table table = {.settings = s};
+    atoll_log_setup(STDERR_FILENO, ATOLL_LOG_WARNING,
+                    ""); /* where compilers spent their time is no finding */
     if (s->alone && count == 0)
         return atoll_err_set(err, ATOLL_E_USAGE,
                              "atoll knowledge check: --alone goes with folders; name one, or take it out");
