@@ -67,17 +67,18 @@ static int put_row(FILE *out, const struct atoll_tables *t, enum atoll_table tab
     for (size_t c = 0; c < schema->column_count; c++) {
         char scratch[80];
         int number;
+        int is_known = atoll_tables_is_known(t, table, c, row);
         const char *text =
             cell_text(t, &schema->columns[c], atoll_tables_column(t, table, c), row, scratch, &number);
         if (c)
             fputs(format == ATOLL_EXPORT_CSV ? "," : ", ", out);
         if (format == ATOLL_EXPORT_CSV) {
-            atoll_export_csv_field(out, text, number);
+            atoll_export_csv_field(out, is_known ? text : "", number);
             continue;
         }
         fprintf(out, "\"%s\": ", schema->columns[c].name);
         if (number) {
-            fputs(*text ? text : "null", out);
+            fputs(*text && is_known ? text : "null", out);
         } else {
             json_t *string = atoll_json_text(text);
             int failed = !string || atoll_json_write(string, JSON_ENCODE_ANY, out) != 0;

@@ -11,16 +11,26 @@ static const char *tier_name(unsigned v)
         .name = column, .type = ATOLL_COLUMN_F64, .offset = FIELD(profile, counters[ATOLL_COUNTER_##index]), \
         .unit = of, .description = text, .may_be_nan = 1                                                     \
     }
-#define MIX(index, column, text)                                                                             \
+#define MIX(index, column, text, when)                                                                       \
     {                                                                                                        \
         .name = "mix_" column, .type = ATOLL_COLUMN_U32, .offset = FIELD(profile, mix[ATOLL_MIX_##index]),   \
-        .unit = "", .description = "instructions of the binary: " text                                       \
+        .unit = "", .description = "instructions of the binary: " text, .known = ATOLL_KNOWN_##when          \
     }
 
-#define ADDED_MIX(index, column, text)                                                                       \
+#define ADDED_MIX(index, column, text, when)                                                                 \
     {                                                                                                        \
         .name = "mix_" column, .type = ATOLL_COLUMN_U32, .offset = FIELD(profile, mix[ATOLL_MIX_##index]),   \
-        .unit = "", .description = "instructions of the binary: " text, .since = 6                           \
+        .unit = "", .description = "instructions of the binary: " text, .known = ATOLL_KNOWN_##when,         \
+        .since = 6                                                                                           \
+    }
+
+#define FACT(field, kind, in, text, when)                                                                    \
+    {                                                                                                        \
+        COLUMN(profile, field, kind, in, text), .known = ATOLL_KNOWN_##when                                  \
+    }
+#define ADDED_FACT(field, text, when)                                                                        \
+    {                                                                                                        \
+        COLUMN(profile, field, U32, "", text), .known = ATOLL_KNOWN_##when, .since = 6                       \
     }
 
 const struct atoll_column atoll_profile_columns[ATOLL_PROFILE_COLUMN_COUNT] = {
@@ -34,19 +44,20 @@ const struct atoll_column atoll_profile_columns[ATOLL_PROFILE_COLUMN_COUNT] = {
     ENUM(profile, limiter, limiter_name, ATOLL_LIMITER_COUNT,
          "what the kernel is limited by, coarsely; the level or pipe is in evaluations"),
     COL(profile, reason, TEXT, "", "why no higher tier"),
-    COL(profile, clock_hz, F64, "Hz", "median clock of the timed samples, 0 = not known"),
+    FACT(clock_hz, F64, "Hz", "median clock of the timed samples, 0 = not known", UNLESS_ZERO),
     COL(profile, throttle_reasons, U64, "", "of the device's monitor, all timing windows together"),
-    COL(profile, intensity_flops_per_byte, F64, "1/B",
-        "useful operations per byte of device memory, 0 = not known"),
+    FACT(intensity_flops_per_byte, F64, "1/B", "useful operations per byte of device memory, 0 = not known",
+         UNLESS_ZERO),
     COL(profile, wall_ns, F64, "ns", "what counting cost"),
-    COL(profile, kernel_count, U32, "", "kernels of the plan, 0 = nothing is known of the binary"),
-    COL(profile, registers, U32, "", "registers per thread, the most of its kernels"),
-    COL(profile, static_shared_bytes, U32, "B", "static shared memory of a block"),
-    COL(profile, dynamic_shared_bytes, U32, "B", "dynamic shared memory of a block"),
-    COL(profile, stack_bytes, U32, "B", "stack of a thread"),
-    COL(profile, spill_store_bytes, U32, "B", "stored by spills, per thread"),
-    COL(profile, spill_load_bytes, U32, "B", "loaded by spills, per thread"),
-    COL(profile, theoretical_occupancy, F64, "", "0..1, the least of its kernels at the first bench variant"),
+    FACT(kernel_count, U32, "", "kernels of the plan, 0 = nothing is known of the binary", UNLESS_ZERO),
+    FACT(registers, U32, "", "registers per thread, the most of its kernels", OF_GPU),
+    FACT(static_shared_bytes, U32, "B", "static shared memory of a block", OF_GPU),
+    FACT(dynamic_shared_bytes, U32, "B", "dynamic shared memory of a block", OF_GPU),
+    FACT(stack_bytes, U32, "B", "stack of a thread", OF_GPU),
+    FACT(spill_store_bytes, U32, "B", "stored by spills, per thread", OF_GPU),
+    FACT(spill_load_bytes, U32, "B", "loaded by spills, per thread", OF_GPU),
+    FACT(theoretical_occupancy, F64, "", "0..1, the least of its kernels at the first bench variant",
+         UNLESS_ZERO),
     COUNTER(SM_THROUGHPUT, "sm_throughput", "%", "throughput of the multiprocessors, share of their peak"),
     COUNTER(DRAM_THROUGHPUT, "dram_throughput", "%", "throughput of device memory, share of its peak"),
     COUNTER(L1_THROUGHPUT, "l1_throughput", "%", "throughput of the first-level caches, share of their peak"),
@@ -78,38 +89,38 @@ const struct atoll_column atoll_profile_columns[ATOLL_PROFILE_COLUMN_COUNT] = {
     COUNTER(STALL_NOT_SELECTED, "stall_not_selected", "1", "ready, but another warp issued"),
     COUNTER(STALL_TENSOR, "stall_tensor", "1", "waited for the tensor pipe"),
     COUNTER(TIME_NS, "counted_time_ns", "ns", "of the counted run: never a measurement"),
-    MIX(FP32, "fp32", "fp32 arithmetic"),
-    MIX(FP64, "fp64", "fp64 arithmetic"),
-    MIX(FP16, "fp16", "packed f16 and bf16 arithmetic"),
-    MIX(INTEGER, "integer", "integer and logic"),
-    MIX(TRANSCENDENTAL, "transcendental", "transcendental functions"),
-    MIX(TENSOR_F16, "tensor_f16", "tensor instructions on f16 and bf16"),
-    MIX(TENSOR_TF32, "tensor_tf32", "tensor instructions on tf32"),
-    MIX(TENSOR_F8, "tensor_f8", "tensor instructions on f8"),
-    MIX(TENSOR_OTHER, "tensor_other", "tensor instructions on f64 and integers"),
-    MIX(GLOBAL_LOAD, "global_load", "loads from global memory"),
-    MIX(GLOBAL_STORE, "global_store", "stores to global memory"),
-    MIX(SHARED, "shared", "shared-memory accesses"),
-    MIX(LOCAL, "local", "local memory: spills and stack"),
-    MIX(ASYNC_COPY, "async_copy", "asynchronous and bulk copies"),
-    MIX(ATOMIC, "atomic", "atomics and reductions"),
-    MIX(BARRIER, "barrier", "barriers"),
-    MIX(BRANCH, "branch", "branches"),
-    MIX(OTHER, "other", "everything else"),
-    ADDED_MIX(WARPGROUP, "wgmma", "of the tensor ones, those of a warp group"),
-    ADDED_MIX(BULK_COPY, "bulk_copy", "of the asynchronous copies, those of whole blocks"),
-    ADDED_MIX(WIDE_ACCESS, "wide_access", "of loads from and stores to global memory, those of 128 bits"),
-    ADDED_MIX(VECTOR_128, "vector_128", "of an x86-64 binary, packed arithmetic on 128 bits"),
-    ADDED_MIX(VECTOR_256, "vector_256", "the same on 256 bits"),
-    ADDED_MIX(VECTOR_512, "vector_512", "the same on 512 bits"),
-    ADDED_MIX(FUSED, "fused", "of an x86-64 binary, fused multiply-adds, packed and scalar"),
-    ADDED_MIX(SCALAR, "scalar", "of an x86-64 binary, arithmetic on one float"),
-    ADDED_MIX(GATHER, "gather", "of an x86-64 binary, gathers"),
-    ADDED(profile, blocks, U32, "", "of the launch with the most, at the first bench variant, 0 = not known",
-          6),
-    ADDED(profile, threads_per_block, U32, "", "of that launch", 6),
-    ADDED(profile, resident_blocks, U32, "", "of that launch that a multiprocessor holds at a time", 6),
-    ADDED(profile, cluster_blocks, U32, "", "blocks of the largest cluster", 6),
+    MIX(FP32, "fp32", "fp32 arithmetic", OF_GPU),
+    MIX(FP64, "fp64", "fp64 arithmetic", OF_GPU),
+    MIX(FP16, "fp16", "packed f16 and bf16 arithmetic", OF_GPU),
+    MIX(INTEGER, "integer", "integer and logic", OF_GPU),
+    MIX(TRANSCENDENTAL, "transcendental", "transcendental functions", OF_GPU),
+    MIX(TENSOR_F16, "tensor_f16", "tensor instructions on f16 and bf16", OF_GPU),
+    MIX(TENSOR_TF32, "tensor_tf32", "tensor instructions on tf32", OF_GPU),
+    MIX(TENSOR_F8, "tensor_f8", "tensor instructions on f8", OF_GPU),
+    MIX(TENSOR_OTHER, "tensor_other", "tensor instructions on f64 and integers", OF_GPU),
+    MIX(GLOBAL_LOAD, "global_load", "loads from global memory", OF_GPU),
+    MIX(GLOBAL_STORE, "global_store", "stores to global memory", OF_GPU),
+    MIX(SHARED, "shared", "shared-memory accesses", OF_GPU),
+    MIX(LOCAL, "local", "local memory: spills and stack", OF_GPU),
+    MIX(ASYNC_COPY, "async_copy", "asynchronous and bulk copies", OF_GPU),
+    MIX(ATOMIC, "atomic", "atomics and reductions", OF_GPU),
+    MIX(BARRIER, "barrier", "barriers", OF_GPU),
+    MIX(BRANCH, "branch", "branches", OF_GPU),
+    MIX(OTHER, "other", "everything else", UNLESS_ZERO),
+    ADDED_MIX(WARPGROUP, "wgmma", "of the tensor ones, those of a warp group", OF_GPU),
+    ADDED_MIX(BULK_COPY, "bulk_copy", "of the asynchronous copies, those of whole blocks", OF_GPU),
+    ADDED_MIX(WIDE_ACCESS, "wide_access", "of loads from and stores to global memory, those of 128 bits",
+              OF_GPU),
+    ADDED_MIX(VECTOR_128, "vector_128", "of an x86-64 binary, packed arithmetic on 128 bits", OF_X86),
+    ADDED_MIX(VECTOR_256, "vector_256", "the same on 256 bits", OF_X86),
+    ADDED_MIX(VECTOR_512, "vector_512", "the same on 512 bits", OF_X86),
+    ADDED_MIX(FUSED, "fused", "of an x86-64 binary, fused multiply-adds, packed and scalar", OF_X86),
+    ADDED_MIX(SCALAR, "scalar", "of an x86-64 binary, arithmetic on one float", OF_X86),
+    ADDED_MIX(GATHER, "gather", "of an x86-64 binary, gathers", OF_X86),
+    ADDED_FACT(blocks, "of the launch with the most, at the first bench variant, 0 = not known", UNLESS_ZERO),
+    ADDED_FACT(threads_per_block, "of that launch", UNLESS_ZERO),
+    ADDED_FACT(resident_blocks, "of that launch that a multiprocessor holds at a time", UNLESS_ZERO),
+    ADDED_FACT(cluster_blocks, "blocks of the largest cluster", OF_GPU),
     ADDED_ENUM(profile, occupancy_by, occupancy_limit_name, ATOLL_OCCUPANCY_COUNT,
                "what theoretical_occupancy is limited by"),
 };

@@ -152,6 +152,21 @@ const void *atoll_tables_column_named(const struct atoll_tables *t, enum atoll_t
     return NULL;
 }
 
+int atoll_tables_is_known(const struct atoll_tables *t, enum atoll_table table, size_t column, uint64_t row)
+{
+    static const unsigned char zero[sizeof(struct atoll_id)];
+    const struct atoll_column *c = &atoll_table_schema(table)->columns[column];
+    size_t bytes = atoll_column_bytes(c->type);
+    struct atoll_row_profile profile;
+    if (c->known == ATOLL_KNOWN_ALWAYS)
+        return 1;
+    if (c->known == ATOLL_KNOWN_UNLESS_ZERO)
+        return memcmp((const char *)atoll_tables_column(t, table, column) + row * bytes, zero, bytes) != 0;
+    atoll_tables_get(t, ATOLL_TABLE_PROFILES, row, &profile);
+    return c->known == ATOLL_KNOWN_OF_GPU ? profile.registers > 0
+                                          : !profile.registers && profile.mix[ATOLL_MIX_OTHER] > 0;
+}
+
 int atoll_tables_extend(struct atoll_tables *t, enum atoll_table table, uint64_t count, void **ret_columns,
                         struct atoll_err *err)
 {

@@ -445,6 +445,15 @@ enum atoll_column_type {
 size_t atoll_column_bytes(enum atoll_column_type type);
 const char *atoll_column_type_name(enum atoll_column_type type); /* "u8" ... */
 
+/* When a cell says something; else text formats have nothing there, and the file, whose numbers have no "none", 0. */
+enum atoll_cell_known {
+    ATOLL_KNOWN_ALWAYS,
+    ATOLL_KNOWN_UNLESS_ZERO,
+    /* of profiles: where the binary is a GPU's, which has registers; where it is an x86-64 processor's whose instructions were counted */
+    ATOLL_KNOWN_OF_GPU,
+    ATOLL_KNOWN_OF_X86
+};
+
 struct atoll_column {
     const char *name;
     enum atoll_column_type type;
@@ -456,6 +465,7 @@ struct atoll_column {
     unsigned value_count;
     uint32_t since; /* schema that added it; files of an earlier one have zeros there; 0 = the first */
     int may_be_nan; /* F64: NaN where it was not measured */
+    enum atoll_cell_known known;
 };
 
 struct atoll_table_schema {
@@ -492,6 +502,9 @@ const void *atoll_tables_column(const struct atoll_tables *tables, enum atoll_ta
 /* The same by the column's name; NULL where the table has none of it. */
 const void *atoll_tables_column_named(const struct atoll_tables *tables, enum atoll_table table,
                                       const char *name);
+/* 0: the cell says nothing, whatever stands in it (atoll_cell_known). */
+int atoll_tables_is_known(const struct atoll_tables *tables, enum atoll_table table, size_t column,
+                          uint64_t row);
 /* Adds count rows and gives the columns to fill (room for ATOLL_COLUMN_LIMIT pointers). */
 int atoll_tables_extend(struct atoll_tables *tables, enum atoll_table table, uint64_t count,
                         void **ret_columns, struct atoll_err *err);

@@ -42,7 +42,9 @@ static const struct atoll_command export_command = {
     "Tables: " ATOLL_TABLE_NAMES
     ". Columns and units are those of the HDF5 archive. CSV is for people and spreadsheets: bytes that steer "
     "a terminal are written as \\033, and a text that begins with = + - @ gets an apostrophe in front. JSON "
-    "lines and HDF5 hold texts as they are. A file of --kernelbench needs torch and the driver, no nvcc: it "
+    "lines and HDF5 hold texts as they are. What the binary of a profile cannot tell, as registers of a "
+    "processor's kernel, is null or "
+    "empty, in HDF5 0. A file of --kernelbench needs torch and the driver, no nvcc: it "
     "holds the image for the GPU that the kernel was measured on, its source, from which NVRTC makes another "
     "on other GPUs, and the problem's own text, which constructs the parameters and runs with the rights of "
     "whoever imports the file. docs/torch.md tells more.",

@@ -34,6 +34,20 @@ static char *export_detail(const char *detail, enum atoll_export_format format)
     return scratch_read(path, &length);
 }
 
+static char *export_row(enum atoll_table table, const void *row, enum atoll_export_format format)
+{
+    char path[PATH_MAX];
+    size_t length;
+    struct atoll_tables *t = atoll_tables_create(1 << 20, NULL);
+    assert_non_null(t);
+    assert_int_equal(atoll_tables_append(t, table, row, NULL), 0);
+    FILE *f = fopen(scratch_join(path, dir, "export"), "wb");
+    assert_int_equal(atoll_export_table(t, table, format, f, NULL), 0);
+    fclose(f);
+    atoll_tables_destroy(t);
+    return scratch_read(path, &length);
+}
+
 static void test_export_for_people(void **state)
 {
     static const struct {
@@ -52,6 +66,39 @@ static void test_export_for_people(void **state)
         assert_non_null(strstr(jsonl, rows[i].jsonl));
         free(csv);
         free(jsonl);
+    }
+}
+
+/* What a binary cannot tell is nothing, not 0: a GPU's none of a processor's, and the other way round. */
+static void test_export_of_what_is_known(void **state)
+{
+    static const struct {
+        struct atoll_row_profile row;
+        const char *says[5], *csv;
+    } rows[] = {
+        {{.registers = 40, .kernel_count = 1, .mix = {[ATOLL_MIX_OTHER] = 9}},
+         {"\"registers\": 40,", "\"stack_bytes\": 0,", "\"mix_fp32\": 0,", "\"mix_fused\": null,",
+          "\"clock_hz\": null,"},
+         ",1,40,0,0,0,0,0,,"},
+        {{.kernel_count = 2, .clock_hz = 2e9, .mix = {[ATOLL_MIX_OTHER] = 9, [ATOLL_MIX_VECTOR_256] = 4}},
+         {"\"registers\": null,", "\"spill_load_bytes\": null,", "\"mix_fp32\": null,", "\"mix_fused\": 0,",
+          "\"mix_other\": 9,"},
+         ",2,,,,,,,,"},
+        {{.kernel_count = 2}, /* of a processor whose instructions nobody reads */
+         {"\"kernel_count\": 2,", "\"blocks\": null,", "\"mix_fused\": null,", "\"mix_other\": null,",
+          "\"cluster_blocks\": null,"},
+         ",2,,,,,,,,"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char *jsonl = export_row(ATOLL_TABLE_PROFILES, &rows[i].row, ATOLL_EXPORT_JSONL),
+             *csv = export_row(ATOLL_TABLE_PROFILES, &rows[i].row, ATOLL_EXPORT_CSV);
+        for (size_t k = 0; k < 5; k++)
+            if (!strstr(jsonl, rows[i].says[k]))
+                fail_msg("row %zu, no %s in %s", i, rows[i].says[k], jsonl);
+        if (!strstr(csv, rows[i].csv))
+            fail_msg("row %zu: %s", i, csv);
+        free(jsonl);
+        free(csv);
     }
 }
 
@@ -92,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_export),
         CASE(test_export_for_people),
+        CASE(test_export_of_what_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
