@@ -114,6 +114,16 @@ static double distance(double one_end, double one, double other_end, double othe
     return exp(hypot(log(one_end / one), log(other_end / other)));
 }
 
+void atoll_quotient_interval(const struct atoll_interval *over, const struct atoll_interval *of,
+                             double *ret_lo, double *ret_hi)
+{
+    *ret_lo = *ret_hi = 0;
+    if (!(over->median > 0) || !(over->lo > 0) || !(of->median > 0) || !(of->lo > 0))
+        return;
+    *ret_lo = over->median / of->median / distance(over->lo, over->median, of->hi, of->median);
+    *ret_hi = over->median / of->median * distance(over->hi, over->median, of->lo, of->median);
+}
+
 void atoll_query_speedup_of(const struct atoll_query *q, const struct atoll_row_task *task,
                             const struct atoll_row_evaluation *e, enum atoll_yardstick over,
                             struct atoll_speedup *ret)
@@ -131,10 +141,9 @@ void atoll_query_speedup_of(const struct atoll_query *q, const struct atoll_row_
         ret->yardstick_lo_ns = baseline.time_lo_ns;
         ret->yardstick_hi_ns = baseline.time_hi_ns;
     }
-    if (!(ret->ratio > 0) || !(ret->yardstick_lo_ns > 0) || !(e->time_lo_ns > 0))
-        return;
-    ret->lo = ret->ratio / distance(ret->yardstick_lo_ns, ret->yardstick_ns, e->time_hi_ns, e->time_ns);
-    ret->hi = ret->ratio * distance(ret->yardstick_hi_ns, ret->yardstick_ns, e->time_lo_ns, e->time_ns);
+    const struct atoll_interval over_time = {ret->yardstick_ns, ret->yardstick_lo_ns, ret->yardstick_hi_ns};
+    const struct atoll_interval time = {e->time_ns, e->time_lo_ns, e->time_hi_ns};
+    atoll_quotient_interval(&over_time, &time, &ret->lo, &ret->hi);
 }
 
 /* Over the baseline, and with it the best kernel's time. */

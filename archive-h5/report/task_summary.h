@@ -60,9 +60,16 @@ struct atoll_task_summary {
 };
 /* Of unstable_tries: "its baseline was unstable in all 25 tries (a round has several)"; "" of 0. */
 const char *atoll_unstable_tries_text(uint64_t tries, char *ret_text, size_t bytes);
+/* A median and its 95 % interval; lo 0: not known. */
+struct atoll_interval {
+    double median, lo, hi;
+};
+/* The 95 % interval of the quotient of two medians that were measured apart: their distances to the medians, as logarithms, add up in
+ * squares.  0 and 0 where an interval is not known. */
+void atoll_quotient_interval(const struct atoll_interval *over, const struct atoll_interval *of,
+                             double *ret_lo, double *ret_hi);
 /* One evaluation of a task over its rival or its baseline seed: a quotient of two medians, no final.  Its interval is made of those
- * of both times, which were measured apart: their distances to the medians, as logarithms, add up in squares; 0 and 0 where one
- * of them is not known, and for the baseline over itself.  Time 0: nothing is known. */
+ * of both times (atoll_quotient_interval); 0 and 0 for the baseline over itself, too.  Time 0: nothing is known. */
 void atoll_query_speedup_of(const struct atoll_query *query, const struct atoll_row_task *task,
                             const struct atoll_row_evaluation *evaluation, enum atoll_yardstick over,
                             struct atoll_speedup *ret_speedup);

@@ -13,6 +13,7 @@
 #include "core/ask.h"
 #include "core/verdict.h"
 #include "archive-h5/report/query_name.h"
+#include "archive-h5/report/task_summary.h"
 #include "scheduler/cli/archive_view.h"
 #include "scheduler/cli/kernel_file.h"
 
@@ -51,11 +52,17 @@ struct side {
     struct atoll_row_candidate candidate;
     char id[ATOLL_ID_HEX];
     const char *task;
-    int64_t evaluation;             /* -1: none yet */
-    struct atoll_row_evaluation of; /* where there is one */
-    double rival_ns, baseline_ns;   /* of its task; 0 unknown */
-    json_t *plan;                   /* owned; NULL where its text is no JSON */
+    int64_t evaluation;                         /* -1: none yet */
+    struct atoll_row_evaluation of;             /* where there is one */
+    struct atoll_speedup over_rival, over_seed; /* of its task; ratio 0 unknown */
+    int has_rival;
+    json_t *plan; /* owned; NULL where its text is no JSON */
 };
+
+static double time_of(const struct side *side)
+{
+    return side->evaluation >= 0 && side->of.verdict == ATOLL_V_CORRECT ? side->of.time_ns : 0;
+}
 
 static int side_find(const struct atoll_archive_view *view, const char *word, struct side *ret,
                      struct atoll_err *err)
@@ -74,8 +81,11 @@ static int side_find(const struct atoll_archive_view *view, const char *word, st
     task_row = atoll_query_task_row(view->query, ret->candidate.campaign, ret->candidate.task, ret->of.model);
     if (task_row >= 0) {
         atoll_tables_get(view->tables, ATOLL_TABLE_TASKS, (uint64_t)task_row, &task);
-        ret->rival_ns = task.rival_ns;
-        ret->baseline_ns = task.baseline_ns;
+        ret->has_rival = task.rival_ns > 0;
+        if (time_of(ret) > 0) {
+            atoll_query_speedup_of(view->query, &task, &ret->of, ATOLL_OVER_RIVAL, &ret->over_rival);
+            atoll_query_speedup_of(view->query, &task, &ret->of, ATOLL_OVER_SEED, &ret->over_seed);
+        }
         ret->task = atoll_tables_text(view->tables, task.name);
     }
     ret->plan = json_loads(atoll_tables_text(view->tables, ret->candidate.plan), 0, NULL);
@@ -85,11 +95,6 @@ static int side_find(const struct atoll_archive_view *view, const char *word, st
 static const char *verdict_of(const struct side *side)
 {
     return side->evaluation < 0 ? "open" : atoll_verdict_name((enum atoll_verdict)side->of.verdict);
-}
-
-static double time_of(const struct side *side)
-{
-    return side->evaluation >= 0 && side->of.verdict == ATOLL_V_CORRECT ? side->of.time_ns : 0;
 }
 
 /* Behind the launch plan's comment, which is compared as a plan. */
@@ -284,20 +289,35 @@ static int plans_compare(const struct side *a, const struct side *b, char **ret_
 
 /* ---- what is printed ---- */
 
-#define SPEEDUPS_BYTES 96
+#define SPEEDUPS_BYTES 160
 
-/* "  ~1.20x over the rival  ~4.50x over the seed"; "" where nothing is known. */
+/* "1.234 (1.201 to 1.267)"; "1.234" where the interval is not known. */
+static const char *ratio_text(double ratio, double lo, double hi, char *ret_text, size_t bytes)
+{
+    int length = snprintf(ret_text, bytes, "%.3f", ratio);
+    if (lo > 0 && hi > 0 && (size_t)length < bytes)
+        snprintf(ret_text + length, bytes - (size_t)length, " (%.3f to %.3f)", lo, hi);
+    return ret_text;
+}
+
+static int speedup_put(const struct atoll_speedup *s, const char *over, char *at, size_t bytes)
+{
+    char ratio[64];
+    if (!(s->ratio > 0))
+        return 0;
+    return snprintf(at, bytes, "  %s%sx over the %s", s->is_final ? "" : "~",
+                    ratio_text(s->ratio, s->lo, s->hi, ratio, sizeof(ratio)), over);
+}
+
+/* "  ~1.200 (1.180 to 1.220)x over the rival  ..."; "" where nothing is known. */
 static const char *speedups_text(const struct side *side, char ret_text[SPEEDUPS_BYTES])
 {
-    double time = time_of(side);
-    int length = 0;
+    int length;
 
     ret_text[0] = '\0';
-    if (time > 0 && side->rival_ns > 0)
-        length = snprintf(ret_text, SPEEDUPS_BYTES, "  ~%.2fx over the rival", side->rival_ns / time);
-    if (time > 0 && side->baseline_ns > 0 && length < SPEEDUPS_BYTES)
-        snprintf(ret_text + length, SPEEDUPS_BYTES - (size_t)length, "  ~%.2fx over the seed",
-                 side->baseline_ns / time);
+    length = speedup_put(&side->over_rival, "rival", ret_text, SPEEDUPS_BYTES);
+    if (length < SPEEDUPS_BYTES)
+        speedup_put(&side->over_seed, "seed", ret_text + length, SPEEDUPS_BYTES - (size_t)length);
     return ret_text;
 }
 
@@ -313,23 +333,27 @@ static void print_side(const struct atoll_archive_view *view, char mark, const s
                      atoll_tables_text(view->tables, side->candidate.origin), speedups_text(side, speedups));
 }
 
-/* "  16x1024        A 9.08 ms   2%  B 728 us  <1%  A/B ~12.472" */
+/* "  16x1024        A 9.08 ms   2%  B 728 us  <1%  A/B ~12.472 (12.301 to 12.645)" */
 static void print_time(const char *variant, const json_t *row)
 {
     const json_t *sides[] = {json_object_get(row, "a"), json_object_get(row, "b")};
-    double medians[2] = {0, 0};
-    char times[2][48], ratio[32] = "";
+    struct atoll_interval at[2] = {{.median = 0}, {.median = 0}};
+    char times[2][48], text[64], ratio[80] = "";
 
     for (size_t i = 0; i < 2; i++) {
-        medians[i] = json_number_value(json_object_get(sides[i], "median_ns"));
+        at[i] = (struct atoll_interval){json_number_value(json_object_get(sides[i], "median_ns")),
+                                        json_number_value(json_object_get(sides[i], "lo95_ns")),
+                                        json_number_value(json_object_get(sides[i], "hi95_ns"))};
         snprintf(times[i], sizeof(times[i]), "%s",
-                 atoll_duration_interval_text(
-                     medians[i], json_number_value(json_object_get(sides[i], "lo95_ns")),
-                     json_number_value(json_object_get(sides[i], "hi95_ns")), ratio, sizeof(ratio)));
+                 atoll_duration_interval_text(at[i].median, at[i].lo, at[i].hi, text, sizeof(text)));
     }
-    ratio[0] = '\0';
-    if (medians[0] > 0 && medians[1] > 0)
-        snprintf(ratio, sizeof(ratio), "  A/B ~%.3f", medians[0] / medians[1]);
+    if (at[0].median > 0 && at[1].median > 0) {
+        double lo = 0, hi = 0;
+        if (!json_equal(sides[0], sides[1])) /* else both are one evaluation */
+            atoll_quotient_interval(&at[0], &at[1], &lo, &hi);
+        snprintf(ratio, sizeof(ratio), "  A/B ~%s",
+                 ratio_text(at[0].median / at[1].median, lo, hi, text, sizeof(text)));
+    }
     atoll_print_line(stdout, 17, "  %-14s A %13s  B %13s%s", variant, times[0], times[1], ratio);
 }
 
@@ -356,18 +380,16 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
     {
         const json_t *lo = json_object_get(row, "ratio_lo"), *hi = json_object_get(row, "ratio_hi");
         const char *detail = json_string_value(json_object_get(row, "detail"));
-        char interval[64] = "";
+        char ratio[64];
 
         if (detail) {
             atoll_print_line(stdout, 17, "  side by side   %s, no ratio%s%s",
                              json_string_value(json_object_get(row, "verdict")), *detail ? ": " : "", detail);
             continue;
         }
-        if (json_is_number(lo) && json_is_number(hi))
-            snprintf(interval, sizeof(interval), " (%.3f to %.3f)", json_number_value(lo),
-                     json_number_value(hi));
-        atoll_print_line(stdout, 17, "  side by side   A/B %.3f%s, p %.2g, %d pairs",
-                         json_number_value(json_object_get(row, "ratio")), interval,
+        atoll_print_line(stdout, 17, "  side by side   A/B %s, p %.2g, %d pairs",
+                         ratio_text(json_number_value(json_object_get(row, "ratio")), json_number_value(lo),
+                                    json_number_value(hi), ratio, sizeof(ratio)),
                          json_number_value(json_object_get(row, "p_value")),
                          (int)json_integer_value(json_object_get(row, "pairs")));
     }
@@ -390,14 +412,20 @@ static void print_diff(const struct atoll_archive_view *view, const struct side 
     atoll_print(stdout, "\nsource%s\n%s", *source ? "" : ": the same", source);
 }
 
+static json_t *ends_json(const struct atoll_speedup *s)
+{
+    return s->hi > 0 ? json_pack("[f, f]", s->lo, s->hi) : json_null();
+}
+
 static json_t *side_json(const struct atoll_archive_view *view, const struct side *side)
 {
-    double time_ns = time_of(side), over_seed = time_ns > 0 ? side->baseline_ns / time_ns : 0;
+    const struct atoll_speedup *over = side->over_rival.ratio > 0 ? &side->over_rival : &side->over_seed;
 
-    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:s, s:f, s:s, s:o, s:o}", "candidate", side->id, "task",
-                     atoll_json_text(side->task), "verdict", verdict_of(side), "time_ns", time_ns, "speedup",
-                     time_ns > 0 && side->rival_ns > 0 ? side->rival_ns / time_ns : over_seed, "speedup_over",
-                     side->rival_ns > 0 ? "rival" : "seed", "speedup_seed", over_seed, "operator",
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:s, s:f, s:o, s:s, s:o, s:o}", "candidate", side->id,
+                     "task", atoll_json_text(side->task), "verdict", verdict_of(side), "time_ns",
+                     time_of(side), "speedup", over->ratio, "speedup_interval", ends_json(over),
+                     "speedup_over", side->has_rival ? "rival" : "seed", "speedup_seed",
+                     side->over_seed.ratio, "speedup_seed_interval", ends_json(&side->over_seed), "operator",
                      atoll_operator_name((enum atoll_operator)side->candidate.operator_), "origin",
                      atoll_json_text(atoll_tables_text(view->tables, side->candidate.origin)), "choice",
                      atoll_json_text(atoll_tables_text(view->tables, side->candidate.choice)));
