@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #define POLL_S        90.0
 #define AGE_TOLD_S    5.0
 #define HISTORY_SHOWN 5
+#define SPACE_LEAST   0x1p20 /* bytes: a journal goes on in steps below that */
 
 static const char *const phase_names[ATOLL_PHASE_COUNT] = {"done",   "cancelled", "paused", "running",
                                                            "queued", "blocked",   "idle"};
@@ -192,6 +194,24 @@ static void phase_find(struct atoll_campaign_status *s)
     }
 }
 
+/* A full disk is where a campaign writes, so nothing that it writes tells of it. */
+static void space_find(struct atoll_campaign_status *s)
+{
+    struct statvfs fs;
+    char left[32];
+
+    if (s->phase == ATOLL_PHASE_DONE || statvfs(s->dir, &fs) != 0)
+        return;
+    double bytes = (double)fs.f_bavail * (double)fs.f_frsize;
+    if (bytes >= SPACE_LEAST)
+        return;
+    snprintf(s->space, sizeof(s->space),
+             "the disk is full: %s are left on the file system of %.300s; free some, %s",
+             atoll_size_text(bytes, left, sizeof(left)), s->dir,
+             s->phase == ATOLL_PHASE_RUNNING ? "until then the run waits, then it goes on by itself"
+                                             : "then resume");
+}
+
 int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s, double timeout_s,
                                struct atoll_campaign_status *ret_status, struct atoll_err *err)
 {
@@ -212,6 +232,7 @@ int atoll_campaign_status_read(const struct atoll_sweep *sweep, double max_age_s
     if (jobs_read(ret_status, max_age_s, timeout_s, err) != 0)
         goto failed;
     phase_find(ret_status);
+    space_find(ret_status);
     return 0;
 failed:
     atoll_campaign_status_fini(ret_status);
@@ -265,6 +286,7 @@ int atoll_campaign_status_read_run(const char *dir, double silent_s, struct atol
     part_read(ret_status, 0, dir);
     ret_status->rows[0].holder = NULL; /* "local" tells nobody anything */
     run_phase_find(ret_status, silent_s);
+    space_find(ret_status);
     return 0;
 }
 
@@ -341,10 +363,12 @@ void atoll_campaign_status_print(const struct atoll_campaign_status *s, int by_t
 
     atoll_print(out, "%s: %s%s%s\n", s->dir, atoll_campaign_phase_name(s->phase), s->why[0] ? ": " : "",
                 s->why);
+    if (s->space[0])
+        atoll_print(out, "  %s\n", s->space);
     for (size_t i = 0; i < s->job_count; i++)
         if (!atoll_job_has_ended(s->jobs[i].state))
             job_print(&s->jobs[i], out);
-    if (!s->jobs_trouble[0] && s->jobs_age_s > AGE_TOLD_S && s->phase != ATOLL_PHASE_DONE) {
+    if (s->sweep && !s->jobs_trouble[0] && s->jobs_age_s > AGE_TOLD_S && s->phase != ATOLL_PHASE_DONE) {
         atoll_print(out, "  jobs are as of %s ago; --fresh asks the scheduler now\n",
                     atoll_duration_text(s->jobs_age_s * 1e9, age, sizeof(age)));
     }
@@ -375,10 +399,11 @@ json_t *atoll_campaign_status_json(const struct atoll_campaign_status *s)
 
     for (size_t i = 0; i < s->job_count; i++)
         json_array_append_new(jobs, job_json(&s->jobs[i]));
-    object = json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o}", "campaign", atoll_json_text(s->dir), "id",
-                       s->id, "kind", s->sweep ? "submitted" : "run", "phase",
-                       atoll_campaign_phase_name(s->phase), "why", atoll_json_text(s->why), "jobs", jobs,
-                       "jobs_age_s", s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
+    object =
+        json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "campaign", atoll_json_text(s->dir), "id",
+                  s->id, "kind", s->sweep ? "submitted" : "run", "phase", atoll_campaign_phase_name(s->phase),
+                  "why", atoll_json_text(s->why), "space", atoll_json_text(s->space), "jobs", jobs,
+                  "jobs_age_s", s->jobs_age_s < HUGE_VAL ? json_real(s->jobs_age_s) : json_null());
     if (object) {
         json_object_update_missing_new(
             object, atoll_campaign_progress_view_json(s->rows, s->part_count, atoll_clock_unix_ns()));

@@ -39,6 +39,7 @@ struct atoll_campaign_status {
     size_t job_count;
     double jobs_age_s;      /* how old that is; HUGE_VAL: the scheduler was never reached */
     char jobs_trouble[512]; /* why it is not newer; "" */
+    char space[512];        /* that the disk where it lies is full, with the remedy; "" */
     char why[512];          /* why nothing runs, with the remedy; "" when something does */
 };
 

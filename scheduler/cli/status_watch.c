@@ -209,7 +209,7 @@ static const struct atoll_command status_command = {
     "Of campaigns of `atoll run`, also while one runs in another terminal, and of submitted ones; only "
     "looks. Without arguments all "
     "campaigns in your queue. Results are counted from the journals, times of kernels are at most ten "
-    "seconds old. The scheduler "
+    "seconds old. Where the disk that holds a campaign is full it says so, and what to do. The scheduler "
     "is asked once for all campaigns, and at most once in the poll interval of the site's profile: in "
     "between the last answer "
     "is told again.",

@@ -86,6 +86,16 @@ for task in TASKS:
         interval = f'A/B {there["ratio"]:.3f} ({there["ratio_lo"]:.3f} to {there["ratio_hi"]:.3f}), p '
         check(interval in text, f"diff of {task} lacks {interval}:\n{text}")
     compared += len(apart["comparisons"])
+    # Times that were measured apart have ratios with intervals, too, one kernel over itself has none.
+    ratios = re.findall(r" A/B ~([0-9.]+)(?: \(([0-9.]+) to ([0-9.]+)\))?$", text, re.MULTILINE)
+    check(ratios, f"diff of {task} has no ratio of its times:\n{text}")
+    for ratio, low, high in ratios:
+        check(best[task] == apart["a"]["candidate"] or (low and float(low) <= float(ratio) <= float(high)), f"diff of {task}: {ratio} without its interval:\n{text}")
+    for side in ("a", "b"):
+        of, given = apart[side]["speedup_seed"], apart[side]["speedup_seed_interval"]
+        check((given is None) == (apart[side]["candidate"] == apart["a"]["candidate"]) and (given is None or given[0] <= of <= given[1]), apart[side])
+    if apart["b"]["speedup_seed_interval"]:
+        check(f'~{of:.3f} ({given[0]:.3f} to {given[1]:.3f})x over the seed' in text, f"diff of {task} lacks the interval of its speedup:\n{text}")
     same = json.loads(run("diff", "mine", task, task, "--json"))
     check(same["a"] == same["b"] and not same["source"] and not same["plan"] and not same["parameters"], same)
 check(compared, "no two ran side by side")
@@ -96,6 +106,28 @@ one, other = next(group for group in twins.values() if len(group) > 1)[:2]
 apart = json.loads(run("diff", "mine", one["candidate"], other["candidate"], "--json"))
 check(apart["parameters"] and not apart["source"], f"instances of a template: {apart}")
 check("different tasks" in run("diff", "mine", "row_reduce", "transpose"), "kernels of two tasks are compared without a word")
+
+# A full disk is told, as long as the campaign has something to write; a quota of the user's is no part of what the system tells.
+(root / "full.c").write_text("""#include <string.h>
+#include <sys/statvfs.h>
+int statvfs(const char *path, struct statvfs *fs)
+{
+    (void)path;
+    memset(fs, 0, sizeof(*fs));
+    fs->f_frsize = 4096;
+    fs->f_bavail = 16;
+    return 0;
+}
+""")
+subprocess.run(["cc", "-shared", "-fPIC", "-o", root / "full.so", root / "full.c"], check=True)
+run("run", f"{source}/suites/starter/transpose", "-o", "fresh", "--create-only", "--evaluations", 5)
+for campaign, is_told in (("fresh", True), ("mine", False)):
+    status = subprocess.run([f"{build}/atoll", "status", campaign], capture_output=True, text=True, cwd=root,
+                            env={**os.environ, "LD_PRELOAD": f"{root}/full.so", "ASAN_OPTIONS": "verify_asan_link_order=0"}).stdout
+    says = f"  the disk is full: 65536 bytes are left on the file system of {campaign}; free some, then resume\n"
+    check("--fresh asks" not in status, f"a run on this machine has no jobs:\n{status}")
+    check((says in status) == is_told, f"status of {campaign} on a full disk:\n{status}")
+    check("disk is full" not in run("status", campaign), "a disk that is not full")
 
 # The best kernel is a file that a compiler takes as it is, and that says what it is.
 for task in TASKS:
