@@ -135,7 +135,7 @@ def apart_on(columns):  # sources are as they are
 apart = apart_on(80)
 narrow = apart_on(40)  # as long names would make it: each line of ours is folded, and says the same
 check(all(len(line) <= 40 for line in narrow.splitlines()) and "side by side" in narrow and narrow.split() == apart.split(), narrow)
-check(re.search(r"\n  \S+ +A +[\d.]+ \ws +(<1|\d+)%  B +[\d.]+ \ws +(<1|\d+)%  A/B ~\d+\.\d{3}\n", apart), apart)
+check(re.search(r"\n  \S+ +A +[\d.]+ \ws +(<1|\d+)%  B +[\d.]+ \ws +(<1|\d+)%  A/B ~\d+\.\d{3} \(\d+\.\d{3} to \d+\.\d{3}\)\n", apart), apart)
 check(re.match(r"task +best \+- +speedup over seed \+- +gain made by +kernel\n", on_terminal(80, "best", "mine")), on_terminal(80, "best", "mine"))
 has(on_terminal(80, "best", "mine"), "(gain: over the best of the seeds", "\n    95 % interval 1.23-1.27, 12 pairs\n")
 for columns in (80, 93, 94, 145, 146, 147):  # beside the edges at which columns come and go
@@ -202,7 +202,7 @@ has(run("show", "mine", "softmax_rows/baseline"), "speedup ~0.60x over the rival
 has(run("show", "mine", "matmul"), "no rival measured\n")
 one = json.loads(run("show", "mine", "softmax_rows", "--json"))
 check((one["speedup"], one["speedup_over"], one["final"]) == (1.25, "rival", True) and len(one["rivals"]) == 3, one["speedup"])
-has(run("diff", "mine", "softmax_rows/baseline", "softmax_rows"), "~0.60x over the rival  ~1.00x over the seed\n")
+has(run("diff", "mine", "softmax_rows/baseline", "softmax_rows"), "~0.600 (0.598 to 0.602)x over the rival  ~1.000x over the seed\n")
 apart = json.loads(run("diff", "mine", "softmax_rows/baseline", "softmax_rows", "--json"))
 check(apart["a"]["speedup_over"] == "rival" and apart["b"]["speedup"] > apart["a"]["speedup"], apart["a"])
 kernel = run("best", "mine", "--task", "softmax_rows", "--source")
