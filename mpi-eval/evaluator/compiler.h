@@ -21,8 +21,9 @@ struct atoll_compiler_settings {
     const char *flags;   /* split at blanks; no shell */
     const char *target;  /* cuda: "sm_90a"; NULL elsewhere */
     unsigned slots;      /* children at once, >= 1 */
-    double
-        deadline_ns; /* of a candidate's job, of running time (pauses do not count); others have 180 s at least */
+    /* Of a candidate's job, of processor time, and at most ATOLL_COMPILE_PATIENCE times as much of running time (pauses do not
+     * count); others have 180 s at least. */
+    double deadline_ns;
     uint64_t memory_bytes; /* address space of a child */
     uint64_t output_bytes; /* of one object */
 };
@@ -47,7 +48,8 @@ struct atoll_compiled {
     char *
         report; /* owned; the compiler's own words on resources (ptxas -v; cpu: the hot loop in assembler), "" where it has none; at most 8 KiB */
     double wall_ns;
-    int from_cache; /* 1: nothing was compiled */
+    double processor_ns; /* the compiler's; where it is not known, wall_ns */
+    int from_cache;      /* 1: nothing was compiled */
 };
 
 /* What an implementation provides; its struct atoll_compiler starts with a pointer to this. */

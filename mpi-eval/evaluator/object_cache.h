@@ -18,11 +18,11 @@ struct atoll_object {
     unsigned references;
     void *bytes; /* owned (free); the shared object when READY */
     size_t length;
-    struct atoll_id binary;     /* hash of object and plan, when READY */
-    enum atoll_verdict verdict; /* when FAILED: COMPILE_ERROR or INFRASTRUCTURE */
-    char *diagnostics;          /* owned (free); may be NULL */
-    char *report;               /* owned (free); the compiler's words on resources, may be NULL */
-    double compile_ns;
+    struct atoll_id binary;          /* hash of object and plan, when READY */
+    enum atoll_verdict verdict;      /* when FAILED: COMPILE_ERROR or INFRASTRUCTURE */
+    char *diagnostics;               /* owned (free); may be NULL */
+    char *report;                    /* owned (free); the compiler's words on resources, may be NULL */
+    double compile_ns, processor_ns; /* that its compilation took */
     struct atoll_object *newer, *older;
 };
 

@@ -216,6 +216,7 @@ static void finish_compile(struct atoll_pipeline *p, unsigned index, struct atol
 {
     struct atoll_object *object = p->jobs[index].object;
     object->compile_ns = compiled->wall_ns;
+    object->processor_ns = compiled->processor_ns;
     p->pulse.compile_ns += compiled->wall_ns;
     if (compiled->status == ATOLL_COMPILE_OK) {
         object->state = ATOLL_OBJECT_READY;
@@ -499,7 +500,7 @@ static void post_order(struct atoll_pipeline *p, struct atoll_held_order *work)
     struct atoll_referee_request *request = &work->request;
     for (int side = 0; side < atoll_held_order_side_count(work); side++) {
         work->prepared[side]->report = work->objects[side]->report;
-        work->prepared[side]->compile_ns = work->objects[side]->compile_ns;
+        work->prepared[side]->compile_ns = work->objects[side]->processor_ns;
     }
     request->kind = atoll_held_order_request_kind(work);
     request->task_number = work->order.task;

@@ -255,6 +255,6 @@ int atoll_prepared_compile(struct atoll_prepared *prepared, struct atoll_compile
                            ret_compiled, err) != 0)
         return -1;
     prepared->report = ret_compiled->report;
-    prepared->compile_ns = ret_compiled->wall_ns;
+    prepared->compile_ns = ret_compiled->processor_ns;
     return 0;
 }

@@ -27,7 +27,7 @@ struct atoll_prepared {
     const char *unit_name; /* what its compiler is told that it is: the backend's for the language */
     const char *symbols[ATOLL_PLAN_LAUNCH_LIMIT]; /* by launch: what the object has for it */
     size_t symbol_count;
-    /* Set by who compiled it: the compiler's words on resources (borrowed; NULL none), and how long it ran. */
+    /* Set by who compiled it: the compiler's words on resources (borrowed; NULL none), and the processor time that it had. */
     const char *report;
     double compile_ns;
 };

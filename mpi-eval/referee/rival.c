@@ -261,7 +261,7 @@ enum atoll_verdict atoll_referee_rival_look(struct atoll_referee *referee, struc
 {
     const struct atoll_order order = {.rival = number};
     struct atoll_rival rival;
-    struct atoll_torch_built built;
+    struct atoll_torch_built built = {0};
     struct rival_run *m = calloc(1, sizeof(*m));
     *ret_is_built = 0;
     if (!m) {

@@ -83,7 +83,7 @@ void atoll_compile_job_finish(struct atoll_compile_job *job, enum atoll_compile_
     free(job->result.report);
     job->result.diagnostics = strdup(diagnostics);
     job->result.report = strdup(report);
-    job->result.wall_ns = wall_ns;
+    job->result.wall_ns = job->result.processor_ns = wall_ns;
 }
 
 void atoll_compile_queue_put(struct atoll_compile_queue *queue, struct atoll_compile_job *job)

@@ -31,11 +31,11 @@ struct atoll_compile_job *atoll_compile_job_create(uint64_t number, const char *
                                                    struct atoll_err *err);
 void atoll_compile_job_destroy(struct atoll_compile_job *job); /* NULL is fine */
 #define ATOLL_COMPILE_OWN_NS 180e9                             /* that another unit may take, at least */
-/* Nanoseconds that a job may run: of a candidate's unit, which is hostile, those of the settings.  Every other one is of ours or of
+/* Nanoseconds of a processor that a job may have: of a candidate's unit, which is hostile, those of the settings.  Every other one is of ours or of
  * the task (probes, support, calibration, references), trusted and needed in any case: one that did not end on a busy machine would
  * end all. */
 double atoll_compile_job_deadline_ns(const struct atoll_compile_job *job, double deadline_ns);
-/* Fills the result; diagnostics and report: copied. */
+/* Fills the result; diagnostics and report: copied.  Its processor time is wall_ns until who knows it writes it there. */
 void atoll_compile_job_finish(struct atoll_compile_job *job, enum atoll_compile_status status,
                               const char *diagnostics, const char *report, double wall_ns);
 

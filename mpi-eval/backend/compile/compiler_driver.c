@@ -5,7 +5,6 @@
  * referee's thread stop and continue the groups while the owner's thread starts and reaps them. */
 #include "mpi-eval/backend/compile/compiler_driver.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,13 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/clock.h"
+#include "mpi-eval/backend/compile/compile_folder.h"
 #include "mpi-eval/backend/compile/compile_job.h"
+#include "mpi-eval/backend/compile/compile_patience.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/compile/parsed_headers.h"
 #include "mpi-eval/backend/compile/toolchain.h"
@@ -43,6 +46,8 @@ struct slot {
     char *output; /* of the group, NUL-terminated by reap */
     size_t output_length;
     double ran_ns, since_ns; /* running time up to the last pause; start of the present stretch */
+    double spent_ns; /* processor time of the job's groups that were reaped, and of judging what they made */
+    struct atoll_compile_patience patience;
     int timed_out;
 };
 
@@ -145,13 +150,20 @@ static void slot_drain(struct slot *slot)
     }
 }
 
+static double timeval_ns(const struct timeval *time)
+{
+    return (double)time->tv_sec * 1e9 + (double)time->tv_usec * 1e3;
+}
+
 static int slot_reap(struct slot *slot, int *ret_wait_status)
 {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)slot->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid == 0)
         return 0;
+    struct rusage used = {0};
     slot_kill(slot);
-    waitpid(slot->pid, ret_wait_status, 0);
+    wait4(slot->pid, ret_wait_status, 0, &used);
+    slot->spent_ns += timeval_ns(&used.ru_utime) + timeval_ns(&used.ru_stime);
     slot_drain(slot);
     close(slot->pipe);
     slot->pipe = -1;
@@ -161,65 +173,11 @@ static int slot_reap(struct slot *slot, int *ret_wait_status)
     return 1;
 }
 
-static void *read_all(int fd, uint64_t limit, size_t *ret_length)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > limit)
-        return NULL;
-    size_t length = (size_t)st.st_size, done = 0;
-    void *bytes = malloc(length);
-    for (ssize_t got = 1; bytes && done < length && got > 0; done += got > 0 ? (size_t)got : 0)
-        got = read(fd, (char *)bytes + done, length - done);
-    if (bytes && done == length) {
-        *ret_length = length;
-        return bytes;
-    }
-    free(bytes);
-    return NULL;
-}
-
 static int slot_read_object(struct slot *slot, const char *name, uint64_t limit)
 {
-    int fd = openat(slot->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    slot->job->result.object = read_all(fd, limit, &slot->job->result.object_length);
-    close(fd);
-    return slot->job->result.object ? 0 : -1;
-}
-
-/* The text of the one file with this ending (".i") in the slot's folder, terminated; NULL: none, or not to be read. */
-static char *slot_read_saved(const struct slot *slot, const char *ending, uint64_t limit)
-{
-    char *text = NULL;
-    size_t length = 0, found = 0;
-    int copy = dup(slot->folder_fd);
-    DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
-    if (!folder && copy >= 0)
-        close(copy);
-    if (folder)
-        rewinddir(folder); /* it shares its place with folder_fd */
-    for (struct dirent *e; folder && (e = readdir(folder));) {
-        size_t n = strlen(e->d_name);
-        if (n < 3 || strcmp(e->d_name + n - 2, ending) != 0)
-            continue;
-        int fd = openat(slot->folder_fd, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && found++ == 0)
-            text = read_all(fd, limit, &length);
-        if (fd >= 0)
-            close(fd);
-    }
-    if (folder) {
-        rewinddir(folder);
-        closedir(folder);
-    }
-    char *ended = text && found == 1 ? realloc(text, length + 1) : NULL;
-    if (!ended) {
-        free(text);
-        return NULL;
-    }
-    ended[length] = '\0';
-    return ended;
+    struct atoll_compiled *result = &slot->job->result;
+    result->object = atoll_compile_folder_read(slot->folder_fd, name, limit, &result->object_length);
+    return result->object ? 0 : -1;
 }
 
 struct cc {
@@ -300,7 +258,7 @@ static int set_up(struct cc *cc, const struct atoll_compiler_settings *settings,
     cc->limits[1] = (struct atoll_limit){RLIMIT_FSIZE, settings->output_bytes};
     cc->limits[2] = (struct atoll_limit){RLIMIT_CORE, 0};
     /* Bounds what outlives us: cc dies with its parent, cc1 only with its work. */
-    cc->limits[3] = (struct atoll_limit){RLIMIT_CPU, (rlim_t)(settings->deadline_ns / 1e9) + 2};
+    cc->limits[3] = (struct atoll_limit){RLIMIT_CPU, 0}; /* the job's deadline, see compiler_start */
     static char temporary[] = "TMPDIR=.", home[] = "HOME=.";
     size_t count = 0;
     for (char *const *e = cc->toolchain.environment; *e; e++)
@@ -394,7 +352,7 @@ static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err 
 {
     if (!cc->style.judge || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
         return 0;
-    char *text = slot_read_saved(slot, ".i", cc->output_bytes);
+    char *text = atoll_compile_folder_saved(slot->folder_fd, ".i", cc->output_bytes);
     if (!text)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the compiler left no preprocessed text of at most %llu bytes",
@@ -411,7 +369,7 @@ static void look(const struct cc *cc, const struct slot *slot, char report[ATOLL
 {
     if (!cc->style.look || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
         return;
-    char *text = slot_read_saved(slot, ".s", ASSEMBLY_BYTES);
+    char *text = atoll_compile_folder_saved(slot->folder_fd, ".s", ASSEMBLY_BYTES);
     if (text)
         cc->style.look(text, report);
     free(text);
@@ -430,6 +388,7 @@ static void job_finish(struct cc *cc, struct slot *slot, enum atoll_compile_stat
         return;
     }
     atoll_compile_job_finish(job, status, diagnostics, report, slot->ran_ns);
+    job->result.processor_ns = slot->spent_ns;
     atoll_compile_queue_put(&cc->done, job);
 }
 
@@ -438,6 +397,7 @@ static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *er
     char **argv = arguments_make(cc, slot->job);
     if (!argv)
         return atoll_err_set(err, ATOLL_E_MEMORY, "no memory for a command line");
+    cc->limits[3].value = (rlim_t)(atoll_compile_job_deadline_ns(slot->job, cc->deadline_ns) / 1e9) + 2;
     struct atoll_spawn spawn = {
         .path = cc->toolchain.path,
         .argv = argv,
@@ -457,8 +417,9 @@ static int compiler_start(struct cc *cc, struct slot *slot, struct atoll_err *er
 static int job_start(struct cc *cc, struct slot *slot, struct atoll_err *err)
 {
     slot->output_length = 0;
-    slot->ran_ns = 0;
+    slot->ran_ns = slot->spent_ns = 0;
     slot->timed_out = 0;
+    slot->patience = (struct atoll_compile_patience){0};
     slot->since_ns = atoll_clock_mono_ns();
     if (compiler_start(cc, slot, err) != 0)
         return -1;
@@ -548,7 +509,7 @@ static double slot_deadline_ns(const struct cc *cc, const struct slot *slot)
     return atoll_compile_job_deadline_ns(slot->job, cc->deadline_ns);
 }
 
-/* Running time left until the next deadline; -1: none runs. */
+/* Running time left until the next look at a late job; -1: none runs. */
 static double time_left_ns(const struct cc *cc)
 {
     double least = -1;
@@ -556,8 +517,8 @@ static double time_left_ns(const struct cc *cc)
         const struct slot *slot = &cc->slots[i];
         if (!slot->job || cc->paused)
             continue;
-        double left = slot_deadline_ns(cc, slot) - running_ns(cc, slot);
-        left = left < 0 ? 0 : left;
+        double left =
+            atoll_compile_patience_left_ns(&slot->patience, running_ns(cc, slot), slot_deadline_ns(cc, slot));
         least = least < 0 || left < least ? left : least;
     }
     return least;
@@ -580,6 +541,7 @@ static void doubt_begin(struct cc *cc, struct slot *slot, const char *diagnostic
     const struct atoll_compiler_style *style = &cc->style;
     struct atoll_err err = ATOLL_ERR_INIT;
     atoll_compile_job_finish(slot->job, ATOLL_COMPILE_ERROR, diagnostics, report, slot->ran_ns);
+    slot->job->result.processor_ns = slot->spent_ns;
     slot->doubted = slot->job;
     slot->job = NULL;
     atoll_scratch_empty(slot->folder_fd, 1); /* what the job left may be what took the space */
@@ -620,7 +582,7 @@ static void header_conclude(struct cc *cc, struct slot *slot, int wait_status)
 static void header_forgo(struct cc *cc, struct slot *slot)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    double ran_ns = slot->ran_ns;
+    double ran_ns = slot->ran_ns, spent_ns = slot->spent_ns;
     slot->job->header = 0;
     atoll_scratch_empty(slot->folder_fd, 1);
     if (job_start(cc, slot, &err) != 0) {
@@ -628,6 +590,7 @@ static void header_forgo(struct cc *cc, struct slot *slot)
         return;
     }
     slot->ran_ns = ran_ns;
+    slot->spent_ns = spent_ns;
 }
 
 static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
@@ -639,23 +602,24 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         slot->timed_out ? ATOLL_COMPILE_TIMEOUT
                         : atoll_compile_judge(slot->output, slot->job->file_name, wait_status);
     if (status == ATOLL_COMPILE_TIMEOUT)
-        snprintf(diagnostics, sizeof(diagnostics), "the compiler was not done after %.3g s",
-                 slot_deadline_ns(cc, slot) / 1e9);
+        atoll_compile_patience_tell(&slot->patience, slot_deadline_ns(cc, slot), diagnostics,
+                                    sizeof(diagnostics));
     else if (status != ATOLL_COMPILE_OK)
         atoll_diagnostics_trim(slot->output, slot->folder, diagnostics);
     struct atoll_err err = ATOLL_ERR_INIT;
     int is_judged = status == ATOLL_COMPILE_OK || status == ATOLL_COMPILE_ERROR;
-    double begin = atoll_clock_mono_ns();
+    double begin = atoll_clock_mono_ns(), begin_spent = atoll_compile_thread_processor_ns();
     int is_refused = is_judged && judge(cc, slot, &err) != 0;
     slot->ran_ns += atoll_clock_mono_ns() - begin; /* how much there is to judge is the candidate's doing */
+    slot->spent_ns += atoll_compile_thread_processor_ns() - begin_spent;
     if (is_refused && (status == ATOLL_COMPILE_OK || err.code == ATOLL_E_INPUT)) {
         status = err.code == ATOLL_E_INPUT ? ATOLL_COMPILE_FORBIDDEN : ATOLL_COMPILE_BROKEN;
         snprintf(diagnostics, sizeof(diagnostics), "%s", err.text);
     }
-    if (status == ATOLL_COMPILE_OK && slot->ran_ns > slot_deadline_ns(cc, slot)) {
+    if (status == ATOLL_COMPILE_OK && slot->spent_ns > slot_deadline_ns(cc, slot)) {
         status = ATOLL_COMPILE_TIMEOUT;
         snprintf(diagnostics, sizeof(diagnostics),
-                 "what the compiler made was not looked through after %.3g s",
+                 "what the compiler made was not looked through after %.3g s of processor time",
                  slot_deadline_ns(cc, slot) / 1e9);
     }
     if (status == ATOLL_COMPILE_OK && slot_read_object(slot, cc->style.object_name, cc->output_bytes) != 0) {
@@ -671,6 +635,16 @@ static void job_conclude(struct cc *cc, struct slot *slot, int wait_status)
         job_finish(cc, slot, status, diagnostics, report);
 }
 
+static int is_over(const struct cc *cc, struct slot *slot)
+{
+    double running = running_ns(cc, slot), deadline = slot_deadline_ns(cc, slot);
+    if (!atoll_compile_patience_is_late(&slot->patience, running, deadline))
+        return 0;
+    double processor = atoll_compile_group_processor_ns(slot->pid);
+    return atoll_compile_patience_ends(&slot->patience, running, deadline,
+                                       processor < 0 ? processor : processor + slot->spent_ns);
+}
+
 static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *ret_compiled)
 {
     struct cc *cc = (struct cc *)compiler;
@@ -681,7 +655,7 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
         if (!slot->job)
             continue;
         slot_drain(slot);
-        if (!slot->timed_out && running_ns(cc, slot) > slot_deadline_ns(cc, slot)) {
+        if (!slot->timed_out && is_over(cc, slot)) {
             slot->timed_out = 1;
             slot_kill(slot);
         }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "mpi-eval/backend/compile/compile_job.h"
+#include "mpi-eval/backend/compile/compile_patience.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
 #include "mpi-eval/backend/cuda/compile/compile_cache.h"
 #include "mpi-eval/backend/cuda/compile/compile_child.h"
@@ -36,11 +37,13 @@
 
 struct slot {
     struct atoll_compile_child child;
-    struct atoll_compile_job *job;    /* owned; NULL: none */
-    struct atoll_compile_claim claim; /* of the job */
-    unsigned attempts;                /* of the job */
-    uint64_t serial;                  /* of the request under way */
-    double since_ns;                  /* start of the child, or of the request */
+    struct atoll_compile_job *job;          /* owned; NULL: none */
+    struct atoll_compile_claim claim;       /* of the job */
+    unsigned attempts;                      /* of the job */
+    uint64_t serial;                        /* of the request under way */
+    double since_ns;                        /* start of the child, or of the request */
+    double spent_ns;                        /* the child's processor time before the request */
+    struct atoll_compile_patience patience; /* with either */
 };
 
 struct nvrtc {
@@ -65,6 +68,22 @@ struct nvrtc {
 
 /* ---- children ---- */
 
+/* Since its present start or request; -1: not to be read. */
+static double child_processor_ns(const struct slot *slot)
+{
+    int is_there = slot->child.state != ATOLL_COMPILE_CHILD_NONE;
+    double all = is_there ? atoll_compile_process_processor_ns(slot->child.pid) : -1;
+    return all < 0 ? -1 : all - slot->spent_ns;
+}
+
+static void clock_start(struct slot *slot)
+{
+    slot->since_ns = atoll_clock_mono_ns();
+    slot->spent_ns = 0;
+    slot->spent_ns = fmax(child_processor_ns(slot), 0);
+    slot->patience = (struct atoll_compile_patience){0};
+}
+
 static int child_start(struct nvrtc *n, struct slot *slot, struct atoll_err *err)
 {
     static char serve[] = "serve";
@@ -83,14 +102,18 @@ static int child_start(struct nvrtc *n, struct slot *slot, struct atoll_err *err
         .filter = &n->filter,
         .drop_privileges = 1,
     };
-    slot->since_ns = atoll_clock_mono_ns();
-    return atoll_compile_child_start(&slot->child, &spawn, err);
+    int status = atoll_compile_child_start(&slot->child, &spawn, err);
+    clock_start(slot);
+    return status;
 }
 
 static void job_finish(struct nvrtc *n, struct slot *slot, enum atoll_compile_status status,
                        const char *diagnostics, const char *report)
 {
+    double processor_ns = child_processor_ns(slot);
     atoll_compile_job_finish(slot->job, status, diagnostics, report, atoll_clock_mono_ns() - slot->since_ns);
+    if (processor_ns >= 0)
+        slot->job->result.processor_ns = processor_ns;
     atoll_compile_queue_put(&n->done, slot->job);
     slot->job = NULL;
     if (n->cache)
@@ -115,7 +138,7 @@ static void job_send(struct nvrtc *n, struct slot *slot)
     struct atoll_buffer request;
     atoll_buffer_init(&request, ATOLL_COMPILE_WIRE_REQUEST_BYTES);
     slot->serial = ++n->serial;
-    slot->since_ns = atoll_clock_mono_ns();
+    clock_start(slot);
     const struct atoll_compile_job *job = slot->job;
     atoll_buffer_put_u64(&request, slot->serial);
     atoll_buffer_put_u32(&request, (uint32_t)(job_deadline_ns(n, job) / 1e9));
@@ -417,6 +440,15 @@ static int reply_receive(struct nvrtc *n, struct slot *slot, struct atoll_reader
     return 0;
 }
 
+static int is_over(const struct nvrtc *n, struct slot *slot)
+{
+    double running = atoll_clock_mono_ns() - slot->since_ns, deadline = slot_deadline_ns(n, slot);
+    if (slot->child.state == ATOLL_COMPILE_CHILD_STARTING)
+        return running > deadline;
+    return atoll_compile_patience_is_late(&slot->patience, running, deadline) &&
+           atoll_compile_patience_ends(&slot->patience, running, deadline, child_processor_ns(slot));
+}
+
 /* Talks to a slot's child without blocking, and ends it at its deadline. */
 static void slot_poll(struct nvrtc *n, struct slot *slot)
 {
@@ -435,14 +467,14 @@ static void slot_poll(struct nvrtc *n, struct slot *slot)
             break;
     }
     int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
-    if (slot->child.state == ATOLL_COMPILE_CHILD_NONE || (!starting && !slot->job) ||
-        atoll_clock_mono_ns() - slot->since_ns <= slot_deadline_ns(n, slot))
+    if (slot->child.state == ATOLL_COMPILE_CHILD_NONE || (!starting && !slot->job) || !is_over(n, slot))
         return;
-    char text[96];
+    char text[128];
     struct atoll_compile_child_end end;
-    snprintf(text, sizeof(text), "%s after %.3g s",
-             starting ? "a compile child did not stand ready" : "the compiler was not done",
-             slot_deadline_ns(n, slot) / 1e9);
+    if (starting)
+        snprintf(text, sizeof(text), "a compile child did not stand ready after %.3g s", START_NS / 1e9);
+    else
+        atoll_compile_patience_tell(&slot->patience, slot_deadline_ns(n, slot), text, sizeof(text));
     atoll_compile_child_end(&slot->child, &end);
     if (slot->job)
         job_finish(n, slot, starting ? ATOLL_COMPILE_BROKEN : ATOLL_COMPILE_TIMEOUT, text, "");
@@ -532,8 +564,8 @@ static int nvrtc_timeout_ms(const struct atoll_compiler *compiler)
         int starting = slot->child.state == ATOLL_COMPILE_CHILD_STARTING;
         if (!starting && !slot->job)
             continue;
-        double left = slot->since_ns + slot_deadline_ns(n, slot) - now;
-        left = left < 0 ? 0 : left;
+        double left =
+            atoll_compile_patience_left_ns(&slot->patience, now - slot->since_ns, slot_deadline_ns(n, slot));
         least = least < 0 || left < least ? left : least;
     }
     if (least < 0)
