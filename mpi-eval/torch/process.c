@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/program.h"
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
@@ -624,11 +625,6 @@ static int hello(struct atoll_torch *t, const struct atoll_torch_settings *s, js
     return 0;
 }
 
-static uint64_t half_of_memory(void)
-{
-    return (uint64_t)sysconf(_SC_PHYS_PAGES) * page_bytes() / 2;
-}
-
 struct pipes {
     int link[2], log[2]; /* ours first; -1: closed */
 };
@@ -681,7 +677,7 @@ static struct atoll_torch *torch_create(const struct atoll_torch_settings *setti
     t->socket = t->log = -1;
     t->is_server = is_role(settings, ATOLL_TORCH_FORK_SERVER);
     t->watches_group = is_role(settings, "rival");
-    t->memory_bytes = settings->memory_bytes ? settings->memory_bytes : half_of_memory();
+    t->memory_bytes = settings->memory_bytes ? settings->memory_bytes : atoll_memory_limit_bytes() / 2;
     t->folder_bytes = settings->folder_bytes       ? settings->folder_bytes
                       : is_role(settings, "rival") ? RIVAL_FOLDER_BYTES
                                                    : FOLDER_BYTES;

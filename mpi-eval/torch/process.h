@@ -32,7 +32,7 @@ struct atoll_torch_settings {
     const int *cores;   /* that it may run on; NULL: those of the caller */
     size_t core_count;
     int niceness;          /* added to the caller's */
-    uint64_t memory_bytes; /* resident at most; 0: half of the machine's memory */
+    uint64_t memory_bytes; /* resident at most; 0: half of what there is for us */
     uint64_t folder_bytes; /* of files in its temporary folder at most; 0: 2 GB, in the role rival 16 GB */
     double start_limit_ns; /* until torch is imported and the GPU is open; 0: 180 s */
     const atomic_int *cancelled; /* looked at while a call waits: not 0 ends it; NULL none; borrowed */

@@ -233,7 +233,7 @@ static int run_check(void *given, const char *const *arguments, size_t count, st
                      : atoll_suite_visit(dir, check_task, &state, err);
     }
     if (status == 0 && !state.json)
-        printf("%u tests passed, %u failed\n", state.passed, state.failed);
+        printf("%u test%s passed, %u failed\n", state.passed, state.passed == 1 ? "" : "s", state.failed);
     if (state.device)
         atoll_bench_device_close(&device);
     atoll_bench_device_close(&host);

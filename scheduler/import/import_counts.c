@@ -132,10 +132,11 @@ void atoll_import_counts_print(const struct atoll_import_counts *c, int is_json,
                          JSON_COMPACT, stdout);
         return;
     }
-    printf(
-        "%u problems: %u read, %u checked, %u expressible, %u seeded; %u degenerate%s, %u failed; %u tasks\n",
-        c->listed, c->read, c->checked, c->expressible, c->seeded, c->degenerate,
-        c->degenerate && !is_all ? " (left out)" : "", c->failed, c->imported);
+    printf("%u problem%s: %u read, %u checked, %u expressible, %u seeded; %u degenerate%s, %u failed; %u "
+           "task%s\n",
+           c->listed, c->listed == 1 ? "" : "s", c->read, c->checked, c->expressible, c->seeded,
+           c->degenerate, c->degenerate && !is_all ? " (left out)" : "", c->failed, c->imported,
+           c->imported == 1 ? "" : "s");
     print_table(c->reasons, "");
     print_table(c->no_seeds, "without a seed, because of ");
 }

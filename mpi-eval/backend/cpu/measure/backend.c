@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "core/task/reference.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 #include "mpi-eval/backend/cpu/compile/instructions.h"
@@ -126,12 +127,11 @@ static struct atoll_compiler *compiler_create(const struct atoll_setup *setup, u
     return compiler_of(setup, setup->compile_flags, slots, err);
 }
 
-/* A share of the machine's memory, as large as the device's share of its processors, within bounds. */
+/* A share of the memory that there is for us, as large as the device's share of its processors, within bounds. */
 static size_t memory_share(const struct atoll_cpu *c, double divisor, double least_mib, double most_mib)
 {
     double cores = (double)CPU_COUNT(&c->device.affinity) / (double)sysconf(_SC_NPROCESSORS_ONLN);
-    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double mib = bytes * fmin(cores, 1) / divisor / 1048576;
+    double mib = (double)atoll_memory_limit_bytes() * fmin(cores, 1) / divisor / 1048576;
     return (size_t)fmin(fmax(mib, least_mib), most_mib) << 20;
 }
 
