@@ -96,14 +96,22 @@ def build(command, text):
 
 
 # Small enough for small shapes; every bound of a tile is met.
-PARAMS = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3}
+PARAMS = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3, "RUN": 0}
+# The other forms of kernels.
+OTHERS = dict(PARAMS, RUN=3)
+
+
+def others(text):
+    """OTHERS where a seed has other forms, else nothing."""
+    return OTHERS if any(OTHERS[name] != PARAMS[name] for name in plan_of(text).get("params", {})) else None
 
 
 def compile_all(seeds, folder):
-    """seeds: (language, text); all of CUDA in one unit, each in a namespace of its own."""
+    """seeds: (language, text), and parameters where they are not PARAMS; all of CUDA in one unit, each in a namespace of its own."""
     stem = os.path.join(folder, "seeds")
     body, result = SHIM + LAUNCH, []
-    for number, (language, text) in enumerate(seeds):
+    chosen = [seed[2] if len(seed) > 2 else PARAMS for seed in seeds]
+    for number, (language, text, *_) in enumerate(seeds):
         if language == "c":
             path = os.path.join(folder, "seed%d" % number)
             with open(path + ".c", "w") as out:
@@ -112,6 +120,7 @@ def compile_all(seeds, folder):
                    path + ".c", "-lm"], text)
             continue
         plain = text.replace('extern "C" ', "").replace("#include <cuda_fp16.h>\n", "")
+        body += "".join("#undef %s\n#define %s %d\n" % (name, name, value) for name, value in chosen[number].items())
         body += "\nnamespace seed_%d {\n%s}\n" % (number, plain)
         for step in plan_of(text)["launch"]:
             name = step["kernel"]
@@ -121,21 +130,21 @@ def compile_all(seeds, folder):
     with open(stem + ".cc", "w") as out:
         out.write(body)
     build(["g++", "-std=c++17", "-O0", "-fPIC", "-shared", "-Wall", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",
-           "-Wno-unknown-pragmas", "-Wno-unused-but-set-variable", *["-D%s=%d" % pair for pair in PARAMS.items()], "-o", stem + ".so", stem + ".cc"], "")
+           "-Wno-unknown-pragmas", "-Wno-unused-but-set-variable", "-o", stem + ".so", stem + ".cc"], "")
     cuda = ctypes.CDLL(stem + ".so")
-    for number, (language, text) in enumerate(seeds):
+    for number, (language, text, *_) in enumerate(seeds):
         library = cuda if language == "cuda" else ctypes.CDLL(os.path.join(folder, "seed%d.so" % number))
-        result.append(HostSeed(text, language, library, number))
+        result.append(HostSeed(text, language, library, number, chosen[number]))
     return result
 
 
 class HostSeed:
-    def __init__(self, text, language, library, number):
-        self.plan, self.language, self.library, self.number = plan_of(text), language, library, number
+    def __init__(self, text, language, library, number, params):
+        self.plan, self.language, self.library, self.number, self.params = plan_of(text), language, library, number, params
 
     def run(self, dims, tensors):
         """tensors: {name: contiguous torch tensor}; out tensors are written."""
-        names = dict(dims, **PARAMS)
+        names = dict(dims, **self.params)
         scratch = {name: ctypes.create_string_buffer(max(1, evaluate(size, names)))
                    for name, size in self.plan.get("scratch", {}).items()}
         for step in self.plan["launch"]:

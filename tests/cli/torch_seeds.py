@@ -149,15 +149,18 @@ def check_seeds():
             texts = [c for c in cases if c[0] == name]
             tasks.append(write_task(pathlib.Path(folder), *[texts[0][i] for i in (0, 3, 4, 5)], [c[1:3] for c in texts]))
         check_candidates(tasks, len(cases))
-        seeds = host_seed.compile_all([(language, text) for _, language, text, _, _, _ in cases], folder)
-        for (name, language, text, dims, observed, outs), compiled in zip(cases, seeds):
+        forms = [(case, host_seed.PARAMS) for case in cases]
+        forms += [(case, host_seed.others(case[2])) for case in cases if case[1] == "cuda" and host_seed.others(case[2])]
+        seeds = host_seed.compile_all([(case[1], case[2], params) for case, params in forms], folder)
+        for ((name, language, text, dims, observed, outs), params), compiled in zip(forms, seeds):
             for variant, (_, tensors, answers) in enumerate(observed):
                 got = {out: torch.full_like(a, 77, memory_format=torch.contiguous_format) for out, a in zip(outs, answers)}
                 compiled.run({key: values[variant] for key, values in dims.items()}, dict(tensors, **got))
-                failed += [f"{name} ({language}, variant {variant}) {wrong}" for wrong in
+                form = "the other forms, " if params is host_seed.OTHERS else ""
+                failed += [f"{name} ({language}, {form}variant {variant}) {wrong}" for wrong in
                            (differs(out, answer, got[out]) for out, answer in zip(outs, answers)) if wrong]
     assert not failed, "\n".join(failed)
-    print(f"{len(cases)} seeds right, torch {torch.__version__}")
+    print(f"{len(cases)} seeds right, {len(forms) - len(cases)} of them in their other forms, too, torch {torch.__version__}")
 
 
 def check_refusals():

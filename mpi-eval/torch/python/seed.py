@@ -8,7 +8,7 @@ kernel for each of those.  What an operator needs and is not there is said by na
 import json
 import re
 
-from atoll import seed_aten, seed_tile, shape_fit
+from atoll import seed_aten, seed_scan, seed_tile, shape_fit
 from atoll import seed_move, seed_pointwise, seed_product, seed_recurrence, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
@@ -57,6 +57,10 @@ class Target:
         self.each = "EACH" if "EACH" not in taken and "EACH" not in dims else "EACH_THREAD"
         self.texts, self.helpers = {}, set()
         self.renamed = {name: self.safe(name) for name in dims}
+
+    def offers(self, name):
+        """Whether a parameter of the plan may have this name."""
+        return self.language == "cuda" and name not in self.names
 
     def safe(self, name):
         """A parameter's name: no word of the language, no name of its library, none that kernels use inside."""
@@ -288,6 +292,7 @@ class Seed:
         self.target = Target(language, dims, tensors, self.variants)
         self.lowering = Lowering(graph, places, self.variants)
         self.kernels = []
+        self.params, self.require = {}, []  # of the plan, beside those of all seeds
 
     # ---- which nodes are kept in memory ----
 
@@ -465,30 +470,23 @@ class Seed:
     def recurrence(self, root):
         kernel = Kernel("", root, self.target)
         one = (1,) * self.variants
-        kernel.shape = (one, root.shape[1], one)
-        kernel.coordinates = kernel.make_coordinates()
+        kernel.reshape((one, root.shape[1], one))
         kernel.block_fold = root if self.target.language == "cuda" else None
         root.write(kernel)
         kernel.is_written = root.buffer
         return kernel
 
     def scan(self, kernel, root):
-        one = (1,) * self.variants
-        kernel.shape = tuple(one if a == root.axis else e for a, e in enumerate(root.shape))
-        kernel.coordinates = kernel.make_coordinates()
-        kind = "double" if root.kind == "float" else root.kind
-        name = kernel.variable(kind, "0" if root.fold == "sum" else "1", root.op, root.fold)
-        at = kernel.fresh("k")
-        kernel.open("for (long long %s = 0; %s < %s; %s++) {" % (at, at, kernel.extent(root.shape[root.axis]), at))
-        index = list(kernel.coordinates)
-        index[root.axis] = at
-        index = ["0" if is_one(e) else i for i, e in zip(index, root.shape)]
-        value = kernel.value(root.edges[0][0], index)
-        kernel.line("%s %s= %s;" % (name, "+" if root.fold == "sum" else "*", value))
-        stored = "(%s)%s" % (root.kind, name) if kind != root.kind else name
-        kernel.line("%s[%s] = %s;" % (root.buffer.c_name, kernel.flat(index, root.shape),
-                                      self.target.store(stored, root.buffer.dtype)))
-        kernel.close()
+        seed_scan.by_thread(kernel, root)
+        if seed_scan.fits(root, self.target, self.bench):
+            kernel.condition = "RUN == 0"
+            kernel.others = [seed_scan.by_block(root, self.target)]
+            self.offer("RUN", seed_scan.RUN_VALUES, seed_scan.require(root, self.target))
+
+    def offer(self, name, values, *require):
+        """A parameter of the plan, and what combinations with it have to keep to."""
+        self.params[name] = values
+        self.require += [r for r in require if r not in self.require]
 
     # ---- text ----
 
@@ -508,9 +506,11 @@ class Seed:
             is_tiled = any(k.tiled_fold for k in self.kernels)
             params.update({self.target.each: EACH_VALUES} if any(self.target.each in body for body in bodies) else {})
             params.update(seed_tile.PARAMS if is_tiled else {})
+            params.update(self.params)
             plan.append('  "params": %s' % json.dumps(params))
-            if is_tiled:
-                plan.append('  "require": %s' % json.dumps(seed_tile.REQUIRE))
+            require = (seed_tile.REQUIRE if is_tiled else []) + self.require
+            if require:
+                plan.append('  "require": %s' % json.dumps(require))
         if scratch:
             plan.append('  "scratch": {%s}' % ", ".join('"%s": "%s"' % pair for pair in scratch))
         plan.append('  "launch": [%s]' % (",\n" + " " * 13).join(launches))
@@ -592,62 +592,84 @@ class Seed:
         return result
 
     def function(self, kernel):
+        """The text of a kernel in all of its forms, and its launch."""
         target, out = self.target, kernel.is_written
-        count_shape = kernel.shape
-        cuda = target.language == "cuda"
-        is_block, is_tiled = kernel.block_fold is not None, kernel.tiled_fold is not None
-        body = kernel.body_lines()
-        with_count = cuda and not is_block and not is_tiled
-        count = kernel.times(count_shape)
-        lines = kernel.extent_lines(body + ([count] if with_count else []))
-        pointers = [b for b in kernel.pointers.values() if b.key != out.key]
-        if len(pointers) != len(kernel.pointers) or len({b.c_name for b in pointers}) != len(pointers):
+        forms = [kernel] + kernel.others
+        texts = [self.form_lines(form) for form in forms]
+        lines = texts[0]
+        if kernel.others:
+            lines = [line for form, text in zip(forms, texts)
+                     for line in ["#%s %s" % ("if" if form is kernel else "elif", form.condition)] + text] + ["#endif"]
+        read = {}
+        for form in forms:
+            read.update({key: b for key, b in form.pointers.items() if key not in read})
+        pointers = [b for b in read.values() if b.key != out.key]
+        if len(pointers) != len(read) or len({b.c_name for b in pointers}) != len(pointers):
             raise Unsupported("a kernel that reads what it writes")
+        cuda = target.language == "cuda"
         alone = "__restrict__ " if cuda else ""
         params = ["const %s *%s%s" % (C_TYPES[b.dtype], alone, b.c_name) for b in pointers]
         params.append("%s *%s%s" % (C_TYPES[out.dtype], alone, out.c_name))
-        used = {w for line in lines + body + ([count] if with_count else [])
-                for w in re.findall(r"[A-Za-z_]\w*", line)}
-        dims = [d for d in kernel.dims if target.dim_name(d) in used]
+        used = {w for line in lines for w in re.findall(r"[A-Za-z_]\w*", line)}
+        dims = [d for d in dict.fromkeys(d for form in forms for d in form.dims) if target.dim_name(d) in used]
         params += ["long long %s" % target.dim_name(d) for d in dims]
         args = [b.name for b in pointers] + [out.name] + ["i64:%s" % d for d in dims]
         if len(args) > ARG_LIMIT:
             raise Unsupported("a kernel of %d arguments" % len(args))
-        whole = target.count(count_shape)
-        is_short = with_count and not isinstance(kernel.root, Scan) and not any("for (" in line for line in body)
-        title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy",
-                                   "a block per element" if is_block else "TILE x TILE threads per block"
-                                   if is_tiled else "a line per thread" if isinstance(kernel.root, Scan)
-                                   else "%s elements per thread, the last one again where there are no more" % target.each
-                                   if is_short else "one thread per element")
+        whole = target.count(kernel.shape)
+        title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy", self.way(kernel))
         if cuda:
-            grid = whole if is_block else "cdiv(%s, %s)" % (whole, target.block + (" * " + target.each if is_short else ""))
-            launch = {"kernel": kernel.name, "grid": [grid], "block": [target.block], "args": args}
+            launch = {"kernel": kernel.name, "grid": [self.grid(kernel, whole)], "block": [target.block], "args": args}
             threads = target.block
-            if is_tiled:
+            if kernel.tiled_fold is not None:
                 threads = seed_tile.launch_bounds(kernel.tiled_fold, target)
                 launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=["TILE * TILE"])
-            if is_short:
-                lines += ["    const long long last = %s - 1;" % count, "#pragma unroll",
-                          "    for (int e = 0; e < %s; e++) {" % target.each,
-                          "        const long long at = ((long long)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
-                          "        const long long i = at < last ? at : last;"]
-                lines += ["    " + line for line in body] + ["    }"]
-            elif is_tiled:
-                lines += body
-            elif is_block:
-                lines += ["    const long long i = blockIdx.x;"] + body
-            else:
-                lines += ["    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
-                          "    if (i >= %s)" % count, "        return;"] + body
             opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (threads, kernel.name)
         else:
             title = title.replace("thread", "unit")
             launch = {"function": kernel.name, "units": whole, "args": args}
-            lines += ["    for (long i = unit_begin; i < unit_end; i++) {"] + body + ["    }"]
             opening = "void %s(" % kernel.name
             params = ["long unit_begin", "long unit_end"] + params
         return title + "\n" + _signature(opening, params) + "\n{\n" + "\n".join(lines) + "\n}\n", json.dumps(launch)
+
+    def way(self, kernel):
+        """In words, which threads compute what."""
+        if kernel.block_fold is not None:
+            return "a block per element"
+        if kernel.tiled_fold is not None:
+            return "TILE x TILE threads per block"
+        if isinstance(kernel.root, Scan):
+            return "a line per thread" + (", or per block" if kernel.others else "")
+        return "%s elements per thread, the last one again where there are no more" % self.target.each if kernel.is_short \
+            else "one thread per element"
+
+    def grid(self, kernel, whole):
+        if isinstance(kernel.root, Scan) and kernel.others:
+            return seed_scan.grid(kernel.root, self.target)
+        if kernel.block_fold is not None:
+            return whole
+        return "cdiv(%s, %s)" % (whole, self.target.block + (" * " + self.target.each if kernel.is_short else ""))
+
+    def form_lines(self, kernel):
+        """What stands between the brackets of a kernel."""
+        target, body = self.target, kernel.body_lines()
+        if target.language != "cuda":
+            return kernel.extent_lines(body) + ["    for (long i = unit_begin; i < unit_end; i++) {"] + body + ["    }"]
+        if kernel.tiled_fold is not None:
+            return kernel.extent_lines(body) + body
+        if kernel.block_fold is not None:
+            return kernel.extent_lines(body) + ["    const long long i = blockIdx.x;"] + body
+        count = kernel.times(kernel.shape)
+        lines = kernel.extent_lines(body + [count])
+        kernel.is_short = not isinstance(kernel.root, Scan) and not any("for (" in line for line in body)
+        if not kernel.is_short:
+            return lines + ["    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
+                            "    if (i >= %s)" % count, "        return;"] + body
+        lines += ["    const long long last = %s - 1;" % count, "#pragma unroll",
+                  "    for (int e = 0; e < %s; e++) {" % target.each,
+                  "        const long long at = ((long long)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
+                  "        const long long i = at < last ? at : last;"]
+        return lines + ["    " + line for line in body] + ["    }"]
 
 
 def _signature(opening, params):

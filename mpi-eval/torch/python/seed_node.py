@@ -182,7 +182,7 @@ class Product(Fold):
 
 
 class Scan(Node):
-    """Running sums or products along an axis; always kept in memory, a thread per line."""
+    """Running sums or products along an axis; always kept in memory (seed_scan.py)."""
 
     cost = 100
 
