@@ -74,8 +74,8 @@ struct atoll_pilot_step_settings {
     const volatile sig_atomic_t *interrupts; /* not 0: it is asked to drain */
     double end_mono_ns;                      /* the step is ended by then; HUGE_VAL never */
     double lease_time_s;                     /* of the part's lease */
-    double start_limit_s;                    /* until its first beat; 0 = 600 */
-    void (*look)(void *context);             /* called every 15 s while it runs; NULL none */
+    double start_limit_s; /* until its first beat; 0 = 600; a 40th once srun says that a rank is lost */
+    void (*look)(void *context); /* called every 15 s while it runs; NULL none */
     void *context;
 };
 

@@ -22,15 +22,16 @@
 #include "base/clock.h"
 #include "base/process.h"
 
-#define POLL_NS       50000000
-#define LOOK_S        5.0
-#define CALLER_LOOK_S 15.0
-#define START_LIMIT_S 600.0
-#define SILENCE_TIMES 2 /* its lease's time: others take it over after one */
-#define LEAVE_S       15.0
-#define OWN_LOG       "/proc/self/fd/2"
-#define LOG_BYTES     65536 /* of its end are read */
-#define NO_PROGRAM    127   /* a step that could not be started, as a shell says it */
+#define POLL_NS         50000000
+#define LOOK_S          5.0
+#define CALLER_LOOK_S   15.0
+#define START_LIMIT_S   600.0
+#define LOST_RANK_SHARE 0.025 /* of this time a step that has lost a rank has for its first beat */
+#define SILENCE_TIMES   2     /* its lease's time: others take it over after one */
+#define LEAVE_S         15.0
+#define OWN_LOG         "/proc/self/fd/2"
+#define LOG_BYTES       65536 /* of its end are read */
+#define NO_PROGRAM      127   /* a step that could not be started, as a shell says it */
 
 struct atoll_pilot_step {
     struct atoll_pilot_step_settings settings;
@@ -41,6 +42,7 @@ struct atoll_pilot_step {
     struct atoll_lease_watch watch;
     uint32_t epoch_before;
     double started_ns, looked_ns, caller_looked_ns;
+    double lost_rank_ns; /* when it was seen that a rank is lost; 0: none is */
     int drain_said, status;
 };
 
@@ -101,24 +103,6 @@ static void drain_ask(struct atoll_pilot_step *step)
     }
 }
 
-/* Whether the step's lease has stood still for too long.  Before its first beat nothing is known but the time. */
-static int is_silent(struct atoll_pilot_step *step, double now_ns)
-{
-    double limit_s = step->settings.start_limit_s > 0 ? step->settings.start_limit_s : START_LIMIT_S;
-    struct atoll_lease_seen seen;
-
-    if (!step->settings.part || now_ns - step->looked_ns < LOOK_S * 1e9)
-        return 0;
-    step->looked_ns = now_ns;
-    if (atoll_lease_look(step->settings.part, step->settings.self, &seen, NULL) != 0)
-        return 0;
-    if (seen.epoch == step->epoch_before)
-        return now_ns - step->started_ns > limit_s * 1e9;
-    /* Released: it writes its last files. */
-    return seen.state != ATOLL_LEASE_RELEASED &&
-           atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings.lease_time_s;
-}
-
 /* ---- what a step said ---- */
 
 /* The end of the file that standard error is; -1: it is none. */
@@ -129,30 +113,81 @@ static off_t log_end(void)
     return fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
 }
 
+/* The job's log where the step began, or its last LOG_BYTES; NULL: standard error is no file. */
+static FILE *log_open(off_t begin)
+{
+    FILE *file = begin >= 0 ? fopen(OWN_LOG, "re") : NULL;
+
+    if (file && log_end() - begin > LOG_BYTES)
+        begin = log_end() - LOG_BYTES;
+    if (file && fseeko(file, begin, SEEK_SET) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    return file;
+}
+
 /* Launchers and atoll-eval write to the job's log, each in its own words: the last line with "error" in it says most. */
 static void log_read(off_t begin, struct atoll_pilot_step_result *result)
 {
     char line[2048];
     int has_error = 0;
     ssize_t length = readlink(OWN_LOG, result->log, sizeof(result->log) - 1);
-    FILE *file = begin >= 0 && length > 0 ? fopen(OWN_LOG, "re") : NULL;
+    FILE *file = length > 0 ? log_open(begin) : NULL;
 
     result->log[file ? length : 0] = '\0';
-    if (!file)
-        return;
-    if (log_end() - begin > LOG_BYTES)
-        begin = log_end() - LOG_BYTES;
-    if (fseeko(file, begin, SEEK_SET) == 0) {
-        while (fgets(line, sizeof(line), file)) {
-            int is_error = strcasestr(line, "error") != NULL;
+    while (file && fgets(line, sizeof(line), file)) {
+        int is_error = strcasestr(line, "error") != NULL;
 
-            line[strcspn(line, "\n")] = '\0';
-            if (strpbrk(line, "abcdefghijklmnopqrstuvwxyz") && (is_error || !has_error))
-                snprintf(result->reason, sizeof(result->reason), "%.500s", line);
-            has_error |= is_error;
-        }
+        line[strcspn(line, "\n")] = '\0';
+        if (strpbrk(line, "abcdefghijklmnopqrstuvwxyz") && (is_error || !has_error))
+            snprintf(result->reason, sizeof(result->reason), "%.500s", line);
+        has_error |= is_error;
     }
-    fclose(file);
+    if (file)
+        fclose(file);
+}
+
+/* "srun: error: n2: task 1: Segmentation fault": mpirun ends all ranks then, srun as it is asked for none. */
+static int log_tells_of_a_lost_rank(off_t begin)
+{
+    char line[2048];
+    int found = 0;
+    FILE *file = log_open(begin);
+
+    while (file && !found && fgets(line, sizeof(line), file))
+        found = strncmp(line, "srun: error: ", 13) == 0 && strstr(line, ": task");
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* A rank that is lost before the first beat may have left the others in MPI_Init, which waits for all of them for ever. */
+static int is_late_to_begin(struct atoll_pilot_step *step, double now_ns)
+{
+    double limit_s = step->settings.start_limit_s > 0 ? step->settings.start_limit_s : START_LIMIT_S;
+
+    if (!(step->lost_rank_ns > 0) && log_tells_of_a_lost_rank(step->log_begin))
+        step->lost_rank_ns = now_ns;
+    return now_ns - step->started_ns > limit_s * 1e9 ||
+           (step->lost_rank_ns > 0 && now_ns - step->lost_rank_ns > LOST_RANK_SHARE * limit_s * 1e9);
+}
+
+/* Whether the step's lease has stood still for too long, or does not begin to beat. */
+static int is_silent(struct atoll_pilot_step *step, double now_ns)
+{
+    struct atoll_lease_seen seen;
+
+    if (!step->settings.part || now_ns - step->looked_ns < LOOK_S * 1e9)
+        return 0;
+    step->looked_ns = now_ns;
+    if (atoll_lease_look(step->settings.part, step->settings.self, &seen, NULL) != 0)
+        return 0;
+    if (seen.epoch == step->epoch_before)
+        return is_late_to_begin(step, now_ns);
+    /* Released: it writes its last files. */
+    return seen.state != ATOLL_LEASE_RELEASED &&
+           atoll_lease_watch_note(&step->watch, &seen, now_ns) > SILENCE_TIMES * step->settings.lease_time_s;
 }
 
 /* ---- the step ---- */

@@ -87,6 +87,26 @@ static void test_what_it_said(void **state)
     close(old);
 }
 
+/* MPI_Init waits for a rank for ever that a step of srun has lost. */
+static void test_a_rank_lost_before_the_first_beat(void **state)
+{
+    static const char script[] = "echo 'srun: error: n2: task 1: Segmentation fault' >&2; exec sleep 100";
+    char log[PATH_MAX];
+    int old = dup(STDERR_FILENO), file;
+    scratch_join(log, folder, "1.log");
+    file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    assert_true(old >= 0 && file >= 0);
+    double begin = atoll_clock_mono_ns();
+    dup2(file, STDERR_FILENO);
+    struct atoll_pilot_step_result result = run(script, HUGE_VAL, 60, NULL);
+    dup2(old, STDERR_FILENO);
+    assert_int_equal(result.end, ATOLL_STEP_SILENT);
+    assert_string_equal(result.reason, "srun: error: n2: task 1: Segmentation fault");
+    assert_true(atoll_clock_mono_ns() - begin < 50e9);
+    close(file);
+    close(old);
+}
+
 static void test_how_it_ended(void **state)
 {
     static const struct {
@@ -180,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_it_said, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_a_rank_lost_before_the_first_beat, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_how_it_ended, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_program_that_is_not_there, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_a_signal_makes_the_drain_file, make_folder, remove_folder),
