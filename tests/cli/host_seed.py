@@ -96,9 +96,9 @@ def build(command, text):
 
 
 # Small enough for small shapes; every bound of a tile is met.
-PARAMS = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3, "RUN": 0}
+PARAMS = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3, "RUN": 0, "NARROW": 0}
 # The other forms of kernels.
-OTHERS = dict(PARAMS, RUN=3)
+OTHERS = dict(PARAMS, RUN=3, NARROW=1)
 
 
 def others(text):

@@ -322,7 +322,17 @@ def check_branches():
     assert text and "TILE" in text, (reason, text)
 
 
+def check_narrow():
+    """Places are of 32 bits where all of a kernel's are far below what these hold, and none of its values is an integer."""
+    def offers(rows, columns, dtype=torch.float32):
+        x = torch.empty(rows, columns, device="meta", dtype=dtype)
+        graph = aten_graph.record(lambda: [x.t() + x.t()[:1]], [("x", x)])
+        return '"NARROW": [0, 1]' in seed.seed_text([graph], {"x": ("x", 0)}, ["y"], {"n": [rows], "m": [columns]}, 0)[0]
+    assert offers(1 << 15, (1 << 15) - 1) and not offers(1 << 15, 1 << 15) and not offers(5, 7, torch.int32)
+
+
 check_long_sums()
+check_narrow()
 seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
 check_branches()
 # So that a few thousand elements are shared by blocks, and short sums are cut.

@@ -11,7 +11,7 @@ import re
 from atoll import seed_aten, seed_scan, seed_tile, shape_fit
 from atoll import seed_move, seed_pointwise, seed_product, seed_recurrence, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
-from atoll.seed_kernel import C_TYPES, LOCAL, RESERVED, Kernel, wrap
+from atoll.seed_kernel import C_TYPES, EXTENT, LOCAL, RESERVED, WORD, Kernel, wrap
 from atoll.seed_recurrence import Recurrence
 from atoll.seed_node import (BROADCAST, CHEAP, LOOP, LOOP_MANY, MOVED, SAME, Chosen, Fold, Generated, Pointwise, Scan,
                              Source, Viewed, expand, is_one, pointwise, product)
@@ -32,6 +32,7 @@ BLOCK_RESULTS = 65536  # ... when there are no more results than this
 PARTS = 512          # blocks that share one fold ...
 PARTS_LOOPS = 65536  # ... of at least so many terms ...
 PARTS_RESULTS = 2048  # ... when there are fewer results than this
+NARROW_LIMIT = 1 << 30  # places that may be of 32 bits
 
 
 def seed_text(graphs, places, outputs, dims, bench, language="cuda"):
@@ -72,6 +73,13 @@ class Target:
 
     def dim_name(self, name):
         return self.renamed[name]
+
+    def given_name(self, name):
+        """A dim's name as a kernel's parameter, where the dim itself is of another type."""
+        name = "given_" + self.renamed[name]
+        while name in self.taken or name in self.renamed.values():
+            name += "_"
+        return name
 
     def expression(self, values):
         values = tuple(values)
@@ -536,6 +544,8 @@ class Seed:
             if self.target.helpers & {"from_f16", "to_f16"}:
                 lines.append("#include <cuda_fp16.h>")
             lines.append("#define INFINITE __int_as_float(0x7f800000)")
+            if "NARROW" in self.params:
+                lines += ["#if NARROW", "typedef int index_t;", "#else", "typedef long long index_t;", "#endif"]
         text = "\n".join(lines) + "\n"
         for name in sorted(self.target.helpers):
             text += "\n" + HELPERS[self.target.language][name]
@@ -612,7 +622,14 @@ class Seed:
         params.append("%s *%s%s" % (C_TYPES[out.dtype], alone, out.c_name))
         used = {w for line in lines for w in re.findall(r"[A-Za-z_]\w*", line)}
         dims = [d for d in dict.fromkeys(d for form in forms for d in form.dims) if target.dim_name(d) in used]
-        params += ["long long %s" % target.dim_name(d) for d in dims]
+        if self.is_narrow(forms):
+            self.offer("NARROW", [0, 1])
+            given = [target.given_name(d) for d in dims]
+            lines = narrowed(lines, {target.dim_name(d): name for d, name in zip(dims, given)})
+        else:
+            given = [target.dim_name(d) for d in dims]
+            lines = [re.sub(r"\bindex_t\b", "long long", line) for line in lines]
+        params += ["long long %s" % name for name in given]
         args = [b.name for b in pointers] + [out.name] + ["i64:%s" % d for d in dims]
         if len(args) > ARG_LIMIT:
             raise Unsupported("a kernel of %d arguments" % len(args))
@@ -631,6 +648,12 @@ class Seed:
             opening = "void %s(" % kernel.name
             params = ["long unit_begin", "long unit_end"] + params
         return title + "\n" + _signature(opening, params) + "\n{\n" + "\n".join(lines) + "\n}\n", json.dumps(launch)
+
+    def is_narrow(self, forms):
+        """Whether a kernel's places may be of 32 bits: all variants have room in them, twice, as loops step beyond their ends; no value is an
+        integer, which might be a place; and there are divisions, for whose sake it is worth it."""
+        return self.target.offers("NARROW") and any(form.divides for form in forms) and \
+            all(form.reach < NARROW_LIMIT for form in forms) and not _has_integers(forms[0].root)
 
     def way(self, kernel):
         """In words, which threads compute what."""
@@ -658,17 +681,17 @@ class Seed:
         if kernel.tiled_fold is not None:
             return kernel.extent_lines(body) + body
         if kernel.block_fold is not None:
-            return kernel.extent_lines(body) + ["    const long long i = blockIdx.x;"] + body
+            return kernel.extent_lines(body) + ["    const index_t i = blockIdx.x;"] + body
         count = kernel.times(kernel.shape)
         lines = kernel.extent_lines(body + [count])
         kernel.is_short = not isinstance(kernel.root, Scan) and not any("for (" in line for line in body)
         if not kernel.is_short:
-            return lines + ["    const long long i = (long long)blockIdx.x * %s + threadIdx.x;" % target.block,
+            return lines + ["    const index_t i = (index_t)blockIdx.x * %s + threadIdx.x;" % target.block,
                             "    if (i >= %s)" % count, "        return;"] + body
-        lines += ["    const long long last = %s - 1;" % count, "#pragma unroll",
+        lines += ["    const index_t last = %s - 1;" % count, "#pragma unroll",
                   "    for (int e = 0; e < %s; e++) {" % target.each,
-                  "        const long long at = ((long long)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
-                  "        const long long i = at < last ? at : last;"]
+                  "        const index_t at = ((index_t)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
+                  "        const index_t i = at < last ? at : last;"]
         return lines + ["    " + line for line in body] + ["    }"]
 
 
@@ -700,6 +723,25 @@ def _topological(results):
             pending.append((node, True))
             pending += [(n, False) for n, _ in reversed(node.edges)]
     return order
+
+
+def narrowed(lines, given):
+    """A kernel's lines, with its dims as indices; extents, whose terms may be larger than they are, are taken from the dims that are given."""
+    return ["    const index_t %s = %s;" % pair for pair in given.items()] + \
+        [WORD.sub(lambda m: given.get(m.group(), m.group()), line) if EXTENT.match(line) else line for line in lines]
+
+
+def _has_integers(root):
+    """Whether an integer is read or computed on the way to root."""
+    pending, seen = [root], set()
+    while pending:
+        node = pending.pop()
+        if node.kind == "long long" or isinstance(node, Recurrence):
+            return True
+        if node.number not in seen and (node is root or node.buffer is None):
+            pending += [n for n, _ in node.edges]
+        seen.add(node.number)
+    return False
 
 
 def _cost(node):

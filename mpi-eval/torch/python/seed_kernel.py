@@ -1,6 +1,7 @@
 """The text of one kernel of a seed, written while its nodes compute an element (seed_node.py).
 
 A statement is a line, or a `let` that a later pass puts where its name is used when that is once and in the same block.
+Places are of type index_t, which is what seed.py makes of it.
 """
 
 import re
@@ -9,6 +10,7 @@ from atoll.aten_graph import Unsupported
 from atoll.seed_node import is_one, product
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+EXTENT = re.compile(r" +const index_t n[0-9]+ = ")  # how the definition of an extent begins
 PIECE = 256        # terms that are summed on their own before they are added to a total in f32, so that long sums stay exact
 LEAST_BLOCK = 64   # threads of a block
 # What no name of ours may be: C and C++, and what a source of a candidate may not say (docs/spec/rules.md).
@@ -24,7 +26,7 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
@@ -74,6 +76,7 @@ class Kernel:
         self.statements, self.depth, self.scopes = [], target.depth, [{}]
         self.counts, self.pointers, self.dims, self.extents = {}, {}, [], {}
         self.ops = []
+        self.reach, self.divides = 0, False  # the places that are computed, and whether that takes divisions
         self.reshape(root.shape)
         self.block_fold = self.tiled_fold = None
         self.is_short = False  # a thread has several elements
@@ -100,6 +103,7 @@ class Kernel:
         text = self.target.expression(values)
         if re.fullmatch(r"\w+", text):
             return self.dim_text(text)
+        self.reaches([values])
         if values not in self.extents:
             self.extents[values] = (self.fresh("n"), self.dim_text(text))
         return self.extents[values][0]
@@ -119,6 +123,7 @@ class Kernel:
     def reshape(self, shape):
         """Elements of this shape are the kernel's; before anything is written."""
         self.shape = tuple(shape)
+        self.reaches(shape)
         self.coordinates = self.make_coordinates()
 
     def make_coordinates(self):
@@ -139,10 +144,12 @@ class Kernel:
             text = "i" if inner == "1" else "i / %s" % wrap(inner)
             if position:
                 text = "%s %% %s" % (text, self.extent(self.shape[a]))
-            lines.append("const long long %s = %s;" % (self.coordinates[a], text))
+            self.divides = self.divides or len(axes) > 1
+            lines.append("const index_t %s = %s;" % (self.coordinates[a], text))
         return lines
 
     def flat(self, index, shape):
+        self.reaches(shape)
         terms = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
         own = [(i, e) for i, e in zip(self.coordinates, self.shape) if not is_one(e)]
         if terms == own and terms and None not in self.coordinates:
@@ -169,10 +176,19 @@ class Kernel:
         """An index that is used more than once."""
         if re.fullmatch(r"\w+", text):
             return text
-        return self.remember(("place", text), lambda: self.put_let("long long", text, "", "at", True))
+        return self.remember(("place", text), lambda: self.put_place(text))
+
+    def put_place(self, text):
+        self.divides = self.divides or re.search("[/%]", text) is not None
+        return self.put_let("index_t", text, "", "at", True)
+
+    def reaches(self, extents):
+        """Places of so many elements are computed."""
+        self.reach = max(self.reach, max(product(extents, self.target.variants)))
 
     def split(self, flat, shape):
         """The index in shape of a flat one."""
+        self.reaches(shape)
         axes = [a for a, e in enumerate(shape) if not is_one(e)]
         index = ["0"] * len(shape)
         for position, a in enumerate(axes):
@@ -299,7 +315,7 @@ class Kernel:
                     part = [self.variable("float", "0", "", "part"), self.depth]
                 name = self.fresh("k")
                 opened.append(name)
-                self.open("for (long long %s = %s; %s < %s; %s++) {" % (name, first, name, bound, name))
+                self.open("for (index_t %s = %s; %s < %s; %s++) {" % (name, first, name, bound, name))
                 if at == cut and step == 1:
                     part = [self.variable("float", "0", "", "part"), self.depth]
             return opened[position]
@@ -324,8 +340,8 @@ class Kernel:
     def open_pieces(self, first, bound, step):
         """Opens a loop over pieces; where the loop over the terms of one starts and ends."""
         name = self.fresh("k")
-        self.open("for (long long %s = %s; %s < %s; %s += %s) {" % (name, first, name, bound, name, step))
-        end = self.put_let("long long", "%s + %s < %s ? %s + %s : %s" % (name, step, bound, name, step, bound), "", "end",
+        self.open("for (index_t %s = %s; %s < %s; %s += %s) {" % (name, first, name, bound, name, step))
+        end = self.put_let("index_t", "%s + %s < %s ? %s + %s : %s" % (name, step, bound, name, step, bound), "", "end",
                            False)
         return name, end
 
@@ -387,14 +403,14 @@ class Kernel:
         total = self.extent(product(node.loops, self.target.variants)) if "*" in total else total
         first, step = "threadIdx.x", block
         if node.parts:
-            first = "(long long)%s * %s + threadIdx.x" % (wrap(index[-1]), block)
+            first = "(index_t)%s * %s + threadIdx.x" % (wrap(index[-1]), block)
             step = "%d * %s" % (node.parts, block)
             index = index[:-1]
         part, terms = [], max(product(node.loops, self.target.variants))
         if self.piece_loop(node)[1] and terms > PIECE * LEAST_BLOCK * (node.parts or 1):
             first, total = self.open_pieces(first, total, "%d * %s" % (PIECE, step))
             part = [self.variable("float", "0", "", "part"), self.depth]
-        self.open("for (long long r = %s; r < %s; r += %s) {" % (first, total, step))
+        self.open("for (index_t r = %s; r < %s; r += %s) {" % (first, total, step))
         places = self.split("r", node.loops)
         self.accumulate(node, part or names, node.body(self, index, lambda position: places[position]), lambda: "r")
         self.close_pieces(start, names, part)
@@ -449,7 +465,7 @@ class Kernel:
     def extent_lines(self, lines):
         """Definitions of the extents that the lines use; a later one may use none of the earlier."""
         used = {w for line in lines for w in WORD.findall(line)}
-        return ["    const long long %s = %s;" % (name, text)
+        return ["    const index_t %s = %s;" % (name, text)
                 for name, text in self.extents.values() if name in used]
 
 

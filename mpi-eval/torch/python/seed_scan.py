@@ -37,7 +37,7 @@ def by_thread(kernel, root):
     kernel.reshape(lines(root, kernel.target.variants))
     kind, sign, first = running(root)
     name, at = kernel.variable(kind, first, root.op, root.fold), kernel.fresh("k")
-    kernel.open("for (long long %s = 0; %s < %s; %s++) {" % (at, at, kernel.extent(root.shape[root.axis]), at))
+    kernel.open("for (index_t %s = 0; %s < %s; %s++) {" % (at, at, kernel.extent(root.shape[root.axis]), at))
     index = element(kernel, root, at)
     kernel.line("%s %s= %s;" % (name, sign, kernel.value(root.edges[0][0], index)))
     store(kernel, root, index, "(%s)%s" % (root.kind, name) if kind != root.kind else name)
@@ -72,7 +72,7 @@ def by_block(root, target):
     kernel.line("__shared__ %s row[%s * (RUN + 1)];" % (root.kind, block))
     kernel.line("__shared__ %s ends[2][%s];" % (kind, block))
     kernel.line("%s carry = %s; /* %s */" % (kind, first, root.op))
-    kernel.open("for (long long start = 0; start < %s; start += RUN * %s) {" % (length, block))
+    kernel.open("for (index_t start = 0; start < %s; start += RUN * %s) {" % (length, block))
 
     index = open_side_by_side(kernel, root, block)
     kernel.line("row[own + own / RUN] = %s;" % first)
@@ -122,5 +122,5 @@ def open_side_by_side(kernel, root, block):
     """A loop over a thread's elements whose neighbours other threads have; the index of one of them."""
     open_run(kernel)
     kernel.line("const int own = e * %s + threadIdx.x;" % block)
-    kernel.line("const long long at = start + own;")
+    kernel.line("const index_t at = start + own;")
     return element(kernel, root, "at")

@@ -76,20 +76,20 @@ def write(kernel, root, fold):
     rest = [a for a in range(len(fold.shape)) if a not in fold.rows + fold.columns]
     index = ["0"] * len(fold.shape)
     if any(e != (1,) * variants for e in (fold.shape[a] for a in rest)):
-        kernel.line("const long long z = blockIdx.z;")
+        kernel.line("const index_t z = blockIdx.z;")
         put(kernel, index, rest, "z", fold)
     for side in ("left", "right"):
         kernel.line("__shared__ float %s[DEPTH][TILE * PER + 1];" % side)
-    kernel.line("const long long first_row = (long long)blockIdx.y * (TILE * PER);")
-    kernel.line("const long long first_column = (long long)blockIdx.x * (TILE * PER);")
+    kernel.line("const index_t first_row = (index_t)blockIdx.y * (TILE * PER);")
+    kernel.line("const index_t first_column = (index_t)blockIdx.x * (TILE * PER);")
     kernel.line("float sums[PER][PER] = {{0.0f}};")
     in_pieces = is_long(fold, variants)
     if in_pieces:
-        kernel.open("for (long long start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
+        kernel.open("for (index_t start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
         kernel.line("float parts[PER][PER] = {{0.0f}};")
-        kernel.open("for (long long k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
+        kernel.open("for (index_t k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
     else:
-        kernel.open("for (long long k0 = 0; k0 < %s; k0 += DEPTH) {" % depth)
+        kernel.open("for (index_t k0 = 0; k0 < %s; k0 += DEPTH) {" % depth)
     load(kernel, fold, index, "left", "row", height, depth)
     load(kernel, fold, index, "right", "column", width, depth)
     kernel.line("__syncthreads();")
@@ -130,7 +130,7 @@ def load(kernel, fold, index, side, word, width, depth):
     fast, slow = ("e % DEPTH", "e / DEPTH") if along == "depth" else ("e / (TILE * PER)", "e % (TILE * PER)")
     start = kernel.depth
     kernel.open("for (int e = threadIdx.x; e < DEPTH * TILE * PER; e += TILE * TILE) {")
-    kernel.line("const long long k = k0 + %s, %s = first_%s + %s;" % (fast, word, word, slow))
+    kernel.line("const index_t k = k0 + %s, %s = first_%s + %s;" % (fast, word, word, slow))
     kernel.line("%s[%s][%s] = 0.0f;" % (side, fast, slow))
     kernel.guard("k < %s && %s < %s" % (depth, word, width))
     own = list(index)
@@ -146,8 +146,8 @@ def finish(kernel, root, fold, index, height, width):
     """What follows the product, element by element."""
     start = kernel.depth
     open_own(kernel)
-    kernel.line("const long long row = first_row + threadIdx.x / TILE + p * TILE;")
-    kernel.line("const long long column = first_column + threadIdx.x % TILE + q * TILE;")
+    kernel.line("const index_t row = first_row + threadIdx.x / TILE + p * TILE;")
+    kernel.line("const index_t column = first_column + threadIdx.x % TILE + q * TILE;")
     kernel.guard("row < %s && column < %s" % (height, width))
     own = list(index)
     put(kernel, own, fold.rows, "row", fold)
