@@ -8,7 +8,7 @@ kernel for each of those.  What an operator needs and is not there is said by na
 import json
 import re
 
-from atoll import seed_aten, seed_scan, seed_tile, shape_fit
+from atoll import seed_aten, seed_scan, seed_tile, seed_wide, shape_fit
 from atoll import seed_move, seed_pointwise, seed_product, seed_recurrence, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_kernel import C_TYPES, EXTENT, LOCAL, RESERVED, WORD, Kernel, wrap
@@ -300,6 +300,7 @@ class Seed:
         self.target = Target(language, dims, tensors, self.variants)
         self.lowering = Lowering(graph, places, self.variants)
         self.kernels = []
+        self.wide = []  # buffers that are read or written by vectors
         self.params, self.require = {}, []  # of the plan, beside those of all seeds
 
     # ---- which nodes are kept in memory ----
@@ -546,6 +547,7 @@ class Seed:
             lines.append("#define INFINITE __int_as_float(0x7f800000)")
             if "NARROW" in self.params:
                 lines += ["#if NARROW", "typedef int index_t;", "#else", "typedef long long index_t;", "#endif"]
+        lines += seed_wide.types(self.wide)
         text = "\n".join(lines) + "\n"
         for name in sorted(self.target.helpers):
             text += "\n" + HELPERS[self.target.language][name]
@@ -671,7 +673,8 @@ class Seed:
             return seed_scan.grid(kernel.root, self.target)
         if kernel.block_fold is not None:
             return whole
-        return "cdiv(%s, %s)" % (whole, self.target.block + (" * " + self.target.each if kernel.is_short else ""))
+        return "cdiv(%s, %s)" % (whole, self.target.block + (" * " + self.target.each if kernel.is_short else "") +
+                                 (" * WIDE" if kernel.is_wide else ""))
 
     def form_lines(self, kernel):
         """What stands between the brackets of a kernel."""
@@ -688,11 +691,20 @@ class Seed:
         if not kernel.is_short:
             return lines + ["    const index_t i = (index_t)blockIdx.x * %s + threadIdx.x;" % target.block,
                             "    if (i >= %s)" % count, "        return;"] + body
-        lines += ["    const index_t last = %s - 1;" % count, "#pragma unroll",
+        extents = lines
+        lines = extents + ["    const index_t last = %s - 1;" % count, "#pragma unroll",
                   "    for (int e = 0; e < %s; e++) {" % target.each,
                   "        const index_t at = ((index_t)blockIdx.x * %s + e) * %s + threadIdx.x;" % (target.each, target.block),
                   "        const index_t i = at < last ? at : last;"]
-        return lines + ["    " + line for line in body] + ["    }"]
+        lines += ["    " + line for line in body] + ["    }"]
+        own = seed_wide.read_at_own_place(kernel, body) if target.offers("WIDE") else []
+        if not own:
+            return lines
+        kernel.is_wide = True
+        self.offer("WIDE", seed_wide.VALUES)
+        self.wide += own + [kernel.is_written]
+        return ["#if WIDE == 1"] + lines + ["#elif WIDE > 1"] + extents + \
+            seed_wide.lines(kernel, body, count, own, kernel.is_written) + ["#endif"]
 
 
 def _signature(opening, params):

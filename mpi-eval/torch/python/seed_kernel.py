@@ -26,12 +26,12 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|own|carry|ends|side|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|own|carry|ends|side|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
@@ -79,7 +79,7 @@ class Kernel:
         self.reach, self.divides = 0, False  # the places that are computed, and whether that takes divisions
         self.reshape(root.shape)
         self.block_fold = self.tiled_fold = None
-        self.is_short = False  # a thread has several elements
+        self.is_short = self.is_wide = False  # a thread has several elements; it may have vectors of them
         self.condition, self.others = "", []  # of its parameters, under which this form is the kernel's; its other forms
         self.splits = []  # (index, extents, the flat index that they were made of)
 
