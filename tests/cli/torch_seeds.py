@@ -342,8 +342,8 @@ check_long_sums()
 check_narrow()
 seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
 check_branches()
-# So that a few thousand elements are shared by blocks, and short sums are cut.
-seed.PARTS, seed.PARTS_LOOPS, seed_kernel.PIECE = 4, 512, 8
+# So that a few thousand elements are shared by blocks, and short sums are cut, and split.
+seed.PARTS, seed.PARTS_LOOPS, seed_kernel.PIECE, seed.LONG_LOOPS, seed.SPLIT_VALUES = 4, 512, 8, 3, [1, 2]
 check_fit()
 check_refusals()
 check_looks()

@@ -26,8 +26,11 @@ SOURCE_LIMIT = 240 << 10
 PLAN_LIMIT = 30 << 10
 
 BLOCK_VALUES = [256, 128, 512, 1024, 64]
+SPLIT_VALUES = [1, 4, 2, 8]  # threads that share an element's fold
+UNROLL_VALUES = [0, 4, 8, 16]  # terms of a loop's round; 0: as the compiler likes
 EACH_VALUES = [4, 1, 2, 8]  # elements of a thread, whose loads are on their way at the same time
 DEAR = 30            # operations that are stored rather than done in two kernels
+LONG_LOOPS = 64      # terms from which a fold's loop may be unrolled, or split among the threads of a block
 BLOCK_LOOPS = 256    # terms from which a block shares a fold ...
 BLOCK_RESULTS = 65536  # ... when there are no more results than this
 PARTS = 512          # blocks that share one fold ...
@@ -343,15 +346,17 @@ class Seed:
 
     def block_fold(self, root):
         """The fold of a kernel that a block shares: the root, or what it reads without choice."""
-        if self.target.language != "cuda" or self.size(root) > BLOCK_RESULTS:
-            return None
-        node = root
-        pending = [root]
+        fold = self.long_fold(root, BLOCK_LOOPS)
+        return fold if self.size(root) <= BLOCK_RESULTS else None
+
+    def long_fold(self, root, least):
+        """The fold of at least so many terms that a kernel of CUDA has: the root, or what it reads without choice."""
+        pending = [root] if self.target.language == "cuda" else []
         while pending:
             node = pending.pop()
             if isinstance(node, Fold):
                 loops = product([(e[self.bench],) for e in node.loops], 1)[0]
-                return node if loops >= BLOCK_LOOPS and not node.is_ragged else None
+                return node if loops >= least and not node.is_ragged else None
             if not isinstance(node, Chosen):
                 pending += [n for n, _ in node.edges if n.buffer is None]
         return None
@@ -388,16 +393,45 @@ class Seed:
         return self.source()
 
     def kernel(self, root, fold):
-        kernel = Kernel("", root, self.target)
-        kernel.block_fold = fold
-        buffer = root.buffer
         if isinstance(root, Scan):
+            kernel = Kernel("", root, self.target)
             self.scan(kernel, root)
         else:
-            value = root.emit(kernel, list(kernel.coordinates))
-            kernel.line("%s[i] = %s;" % (buffer.c_name, self.target.store(value, buffer.dtype)))
-        kernel.is_written = buffer
+            kernel = self.elements(root, fold, None)
+            if kernel.long_fold and not fold and self.may_split(root, kernel.long_fold):
+                kernel.condition = "SPLIT == 1"
+                kernel.others = [self.elements(root, None, kernel.long_fold)]
+                kernel.others[0].condition = "SPLIT > 1"
+                self.offer("SPLIT", SPLIT_VALUES)
+        kernel.is_written = root.buffer
         return kernel
+
+    def elements(self, root, block_fold, split_fold):
+        """A kernel that computes the root's elements, and shares one of these folds, if any."""
+        kernel = Kernel("", root, self.target)
+        kernel.block_fold, kernel.split_fold = block_fold, split_fold
+        if self.target.offers("UNROLL"):
+            kernel.long_fold = self.long_fold(root, LONG_LOOPS)
+        if kernel.long_fold:
+            self.offer("UNROLL", UNROLL_VALUES)
+        value = root.emit(kernel, list(kernel.coordinates))
+        kernel.line("%s[i] = %s;" % (root.buffer.c_name, self.target.store(value, root.buffer.dtype)))
+        return kernel
+
+    def may_split(self, root, fold):
+        """Whether threads of a block may share the fold of several elements: its first loop is long enough, and every thread comes to it, as it
+        stands in no choice."""
+        if not self.target.offers("SPLIT") or fold.loops[0][self.bench] < max(SPLIT_VALUES):
+            return False
+        pending, seen = [root], set()
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Chosen) and seed_tile.holds(node, fold):
+                return False
+            if node.number not in seen:
+                pending += [n for n, _ in node.edges if n.buffer is None]
+            seen.add(node.number)
+        return True
 
     def tiled_kernel(self, root, fold):
         kernel = Kernel("", root, self.target)
@@ -477,6 +511,7 @@ class Seed:
             lines.append("#define INFINITE __int_as_float(0x7f800000)")
             if "NARROW" in self.params:
                 lines += ["#if NARROW", "typedef int index_t;", "#else", "typedef long long index_t;", "#endif"]
+        lines += ["constexpr int rounds = UNROLL; // a pragma knows no macros"] if "UNROLL" in self.params else []
         lines += seed_wide.types(self.wide)
         text = "\n".join(lines) + "\n"
         for name in sorted(self.target.helpers):
@@ -603,6 +638,8 @@ class Seed:
             return seed_scan.grid(kernel.root, self.target)
         if kernel.block_fold is not None:
             return whole
+        if kernel.others:
+            return "cdiv(%s, %s / SPLIT)" % (whole, self.target.block)
         return "cdiv(%s, %s)" % (whole, self.target.block + (" * " + self.target.each if kernel.is_short else "") +
                                  (" * WIDE" if kernel.is_wide else ""))
 
@@ -617,6 +654,10 @@ class Seed:
             return kernel.extent_lines(body) + ["    const index_t i = blockIdx.x;"] + body
         count = kernel.times(kernel.shape)
         lines = kernel.extent_lines(body + [count])
+        if kernel.split_fold is not None:
+            per = "(%s / SPLIT)" % target.block
+            return lines + ["    const index_t last = %s - 1, at = (index_t)blockIdx.x * %s + threadIdx.x %% %s;" % (count, per, per),
+                            "    const index_t i = at < last ? at : last;", "    const int slice = threadIdx.x / %s;" % per] + body
         kernel.is_short = not isinstance(kernel.root, Scan) and not any("for (" in line for line in body)
         if not kernel.is_short:
             return lines + ["    const index_t i = (index_t)blockIdx.x * %s + threadIdx.x;" % target.block,

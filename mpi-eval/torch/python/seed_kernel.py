@@ -26,12 +26,12 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE SPLIT UNROLL index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|own|carry|ends|side|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
@@ -78,7 +78,8 @@ class Kernel:
         self.ops = []
         self.reach, self.divides = 0, False  # the places that are computed, and whether that takes divisions
         self.reshape(root.shape)
-        self.block_fold = self.tiled_fold = None
+        self.block_fold = self.tiled_fold = self.split_fold = None
+        self.long_fold = None  # whose innermost loop may be unrolled
         self.is_short = self.is_wide = False  # a thread has several elements; it may have vectors of them
         self.condition, self.others = "", []  # of its parameters, under which this form is the kernel's; its other forms
         self.splits = []  # (index, extents, the flat index that they were made of)
@@ -315,7 +316,12 @@ class Kernel:
                     part = [self.variable("float", "0", "", "part"), self.depth]
                 name = self.fresh("k")
                 opened.append(name)
-                self.open("for (index_t %s = %s; %s < %s; %s++) {" % (name, first, name, bound, name))
+                move = name + "++"
+                if at == 0 and self.split_fold is node:
+                    first, move = "slice" if first == "0" else first + " + slice", name + " += SPLIT"
+                if len(opened) == len(node.loops):
+                    self.unroll(node)
+                self.open("for (index_t %s = %s; %s < %s; %s) {" % (name, first, name, bound, move))
                 if at == cut and step == 1:
                     part = [self.variable("float", "0", "", "part"), self.depth]
             return opened[position]
@@ -323,7 +329,15 @@ class Kernel:
         term = node.body(self, index, loops)
         self.accumulate(node, part or names, term, lambda: self.flat(opened, node.loops))
         self.close_pieces(start, names, part)
+        if self.split_fold is node:
+            self.share(node, names, ">= %s / SPLIT" % self.target.block, "slice > 0 || at > last", "threadIdx.x")
         return names[-1]
+
+    def unroll(self, node):
+        """What stands before the innermost loop of a fold."""
+        if self.long_fold is node:
+            for text in ("#if UNROLL > 0", "#pragma unroll rounds", "#endif"):
+                self.line(text)
 
     def piece_loop(self, node):
         """Which of its loops a long sum in f32 is cut at, and how many rounds of it are a piece; (None, 0) where it is short."""
@@ -410,14 +424,17 @@ class Kernel:
         if self.piece_loop(node)[1] and terms > PIECE * LEAST_BLOCK * (node.parts or 1):
             first, total = self.open_pieces(first, total, "%d * %s" % (PIECE, step))
             part = [self.variable("float", "0", "", "part"), self.depth]
+        self.unroll(node)
         self.open("for (index_t r = %s; r < %s; r += %s) {" % (first, total, step))
         places = self.split("r", node.loops)
         self.accumulate(node, part or names, node.body(self, index, lambda position: places[position]), lambda: "r")
         self.close_pieces(start, names, part)
-        self.share(node, names)
+        self.share(node, names, "> 0", "threadIdx.x > 0", "0")
         return names[-1]
 
-    def share(self, node, names):
+    def share(self, node, names, bound, others, place):
+        """Makes one of what the threads of a block found, by halves as long as `bound` holds: then `others` are done, and the rest have theirs at
+        `place`."""
         kinds = [self.target.accumulator(node.value_kind)] + ["long long"] * (len(names) - 1)
         shared = [self.fresh("part") for _ in names]
         for kind, name in zip(kinds, shared):
@@ -425,7 +442,7 @@ class Kernel:
         for name, own in zip(shared, names):
             self.line("%s[threadIdx.x] = %s;" % (name, own))
         self.line("__syncthreads();")
-        self.open("for (unsigned half = %s / 2; half > 0; half /= 2) {" % self.target.block)
+        self.open("for (unsigned half = %s / 2; half %s; half /= 2) {" % (self.target.block, bound))
         self.open("if (threadIdx.x < half) {")
         here, there = "%s[threadIdx.x]", "%s[threadIdx.x + half]"
         a, b = here % shared[0], there % shared[0]
@@ -447,11 +464,11 @@ class Kernel:
         self.close()
         self.line("__syncthreads();")
         self.close()
-        self.open("if (threadIdx.x > 0) {")
+        self.open("if (%s) {" % others)
         self.line("return;")
         self.close()
         for name, own in zip(shared, names):
-            self.line("%s = %s[0];" % (own, name))
+            self.line("%s = %s[%s];" % (own, name, place))
 
     # ---- text ----
 
