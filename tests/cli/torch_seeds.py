@@ -37,7 +37,7 @@ sys.modules["atoll"] = package
 
 import host_seed  # noqa: E402
 import operators  # noqa: E402
-from atoll import aten_graph, seed, seed_kernel, seed_tile, shape_fit  # noqa: E402
+from atoll import aten_graph, seed, seed_kernel, seed_rows, seed_tile, shape_fit  # noqa: E402
 from atoll.problem_survey import OnDevice, survey, work_of  # noqa: E402
 from atoll.tensor_origin import Meter  # noqa: E402
 
@@ -344,6 +344,7 @@ seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
 check_branches()
 # So that a few thousand elements are shared by blocks, and short sums are cut, and split.
 seed.PARTS, seed.PARTS_LOOPS, seed_kernel.PIECE, seed.LONG_LOOPS, seed.SPLIT_VALUES = 4, 512, 8, 3, [1, 2]
+seed_rows.LEAST = 2
 check_fit()
 check_refusals()
 check_looks()

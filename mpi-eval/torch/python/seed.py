@@ -8,7 +8,7 @@ kernel for each of those.  What an operator needs and is not there is said by na
 import json
 import re
 
-from atoll import seed_aten, seed_scan, seed_tile, seed_wide, shape_fit
+from atoll import seed_aten, seed_rows, seed_scan, seed_tile, seed_wide, shape_fit
 from atoll import seed_move, seed_pointwise, seed_product, seed_recurrence, seed_reduce  # noqa: F401 - they fill seed_aten.OPERATORS
 from atoll.aten_graph import Unsupported, unify
 from atoll.seed_half import HELPERS
@@ -403,6 +403,10 @@ class Seed:
                 kernel.others = [self.elements(root, None, kernel.long_fold)]
                 kernel.others[0].condition = "SPLIT > 1"
                 self.offer("SPLIT", SPLIT_VALUES)
+            if fold and self.target.offers("ROWS") and seed_rows.fits(root, fold, self.size(root)):
+                kernel.condition = "ROWS == 1"
+                kernel.others = [seed_rows.write(root, fold, self.target)]
+                self.offer("ROWS", seed_rows.VALUES)
         kernel.is_written = root.buffer
         return kernel
 
@@ -637,7 +641,7 @@ class Seed:
         if isinstance(kernel.root, Scan) and kernel.others:
             return seed_scan.grid(kernel.root, self.target)
         if kernel.block_fold is not None:
-            return whole
+            return "cdiv(%s, ROWS)" % whole if kernel.others else whole
         if kernel.others:
             return "cdiv(%s, %s / SPLIT)" % (whole, self.target.block)
         return "cdiv(%s, %s)" % (whole, self.target.block + (" * " + self.target.each if kernel.is_short else "") +
@@ -648,7 +652,7 @@ class Seed:
         target, body = self.target, kernel.body_lines()
         if target.language != "cuda":
             return kernel.extent_lines(body) + ["    for (long i = unit_begin; i < unit_end; i++) {"] + body + ["    }"]
-        if kernel.tiled_fold is not None:
+        if kernel.tiled_fold is not None or kernel.rows_fold is not None:
             return kernel.extent_lines(body) + body
         if kernel.block_fold is not None:
             return kernel.extent_lines(body) + ["    const index_t i = blockIdx.x;"] + body
@@ -710,8 +714,9 @@ def _topological(results):
 
 def narrowed(lines, given):
     """A kernel's lines, with its dims as indices; extents, whose terms may be larger than they are, are taken from the dims that are given."""
-    return ["    const index_t %s = %s;" % pair for pair in given.items()] + \
-        [WORD.sub(lambda m: given.get(m.group(), m.group()), line) if EXTENT.match(line) else line for line in lines]
+    lines = [WORD.sub(lambda m: given.get(m.group(), m.group()), line) if EXTENT.match(line) else line for line in lines]
+    used = {word for line in lines for word in WORD.findall(line)}
+    return ["    const index_t %s = %s;" % pair for pair in given.items() if pair[0] in used] + lines
 
 
 def _has_integers(root):

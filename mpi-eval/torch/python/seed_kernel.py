@@ -26,7 +26,7 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE SPLIT UNROLL index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE SPLIT UNROLL ROWS index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
@@ -78,7 +78,7 @@ class Kernel:
         self.ops = []
         self.reach, self.divides = 0, False  # the places that are computed, and whether that takes divisions
         self.reshape(root.shape)
-        self.block_fold = self.tiled_fold = self.split_fold = None
+        self.block_fold = self.tiled_fold = self.split_fold = self.rows_fold = None
         self.long_fold = None  # whose innermost loop may be unrolled
         self.is_short = self.is_wide = False  # a thread has several elements; it may have vectors of them
         self.condition, self.others = "", []  # of its parameters, under which this form is the kernel's; its other forms
@@ -432,8 +432,8 @@ class Kernel:
         self.share(node, names, "> 0", "threadIdx.x > 0", "0")
         return names[-1]
 
-    def share(self, node, names, bound, others, place):
-        """Makes one of what the threads of a block found, by halves as long as `bound` holds: then `others` are done, and the rest have theirs at
+    def share(self, node, names, bound, others, place, leave="return"):
+        """Makes one of what the threads of a block found, by halves as long as `bound` holds: then `others` leave, and the rest have theirs at
         `place`."""
         kinds = [self.target.accumulator(node.value_kind)] + ["long long"] * (len(names) - 1)
         shared = [self.fresh("part") for _ in names]
@@ -465,7 +465,7 @@ class Kernel:
         self.line("__syncthreads();")
         self.close()
         self.open("if (%s) {" % others)
-        self.line("return;")
+        self.line(leave + ";")
         self.close()
         for name, own in zip(shared, names):
             self.line("%s = %s[%s];" % (own, name, place))

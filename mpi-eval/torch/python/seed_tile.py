@@ -23,6 +23,11 @@ def fits(root, fold, target, bench):
     if min(rows[bench], columns[bench], depth[bench]) < LEAST or max(rest) > GRID_LIMIT or \
             max(rows) > GRID_LIMIT * LEAST_SPAN:
         return False
+    return are_one_by_one(root, fold)
+
+
+def are_one_by_one(root, fold):
+    """Whether the root's elements are the fold's, and computed of them alone and of what is not on the way to it."""
     pending, seen = [root], {fold.number}
     while pending:
         node = pending.pop()
