@@ -240,6 +240,7 @@ static void device_close(struct atoll_referee *r)
     atoll_expected_cache_destroy(c->expected_cache);
     atoll_torch_oracle_destroy(c->torch);
     atoll_torch_oracle_destroy(c->torch_other);
+    atoll_compiler_destroy(c->plain_compiler);
     atoll_memory_destroy(c->memory);
     atoll_memory_destroy(c->oracle_memory);
     atoll_team_destroy(c->team);
@@ -319,29 +320,42 @@ static int examine(struct atoll_referee *r, struct atoll_case *known, const stru
     return right;
 }
 
-/* Asks a reference of its own, in a process with other threads or of another build; PyTorch has but one. */
+/* A reference of its own, in a process with other threads or of another build; PyTorch has but one. */
+static struct atoll_oracle *oracle_elsewhere(struct atoll_referee *r, struct atoll_case *known,
+                                             const struct atoll_reference_question *question,
+                                             struct atoll_err *err)
+{
+    struct atoll_cpu *c = atoll_cpu_of(r);
+    struct atoll_runner_settings settings = c->runner;
+    size_t length;
+    settings.thread_count = question->threads;
+    settings.cores = NULL;
+    settings.spin = 0;
+    if (known->task->torch) {
+        if (!c->torch_other && !(c->torch_other = torch_create(r, question->threads, err)))
+            return NULL;
+        return atoll_oracle_create(known->task, r->compiler, &settings, c->oracle_memory, c->torch_other,
+                                   r->salt, err);
+    }
+    if (question->is_unoptimised) {
+        if (!c->plain_compiler && !(c->plain_compiler = compiler_of(&r->setup, "-O0", 1, err)))
+            return NULL;
+        return atoll_oracle_create(known->task, c->plain_compiler, &settings, c->oracle_memory, NULL, r->salt,
+                                   err);
+    }
+    const void *object = atoll_oracle_object(known->oracle, &length);
+    return atoll_oracle_create_compiled(known->task, object, length, &settings, c->oracle_memory, r->salt,
+                                        err);
+}
+
 static int expect_elsewhere(struct atoll_referee *r, struct atoll_case *known,
                             const struct atoll_reference_question *question, struct atoll_truth *ret_truth,
                             struct atoll_err *err)
 {
-    struct atoll_cpu *c = atoll_cpu_of(r);
-    struct atoll_runner_settings settings = c->runner;
-    int is_torch = known->task->torch != NULL, is_plain = question->is_unoptimised && !is_torch;
-    struct atoll_compiler *plain = is_plain ? compiler_of(&r->setup, "-O0", 1, err) : NULL;
-    if (is_torch && !c->torch_other)
-        c->torch_other = torch_create(r, question->threads, err);
-    if ((is_plain && !plain) || (is_torch && !c->torch_other))
-        return -1;
-    settings.thread_count = question->threads;
-    settings.cores = NULL;
-    settings.spin = 0;
-    struct atoll_oracle *oracle =
-        atoll_oracle_create(known->task, plain ? plain : r->compiler, &settings, c->oracle_memory,
-                            is_torch ? c->torch_other : NULL, r->salt, err);
+    struct atoll_oracle *oracle = oracle_elsewhere(r, known, question, err);
     int failed =
         oracle ? atoll_oracle_ask(oracle, question->input_set, question->changed_tensor, ret_truth, err) : -1;
     atoll_oracle_destroy(oracle);
-    atoll_compiler_destroy(plain);
     return failed;
 }
 

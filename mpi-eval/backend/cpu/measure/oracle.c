@@ -117,6 +117,12 @@ struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task,
     return o;
 }
 
+const void *atoll_oracle_object(const struct atoll_oracle *oracle, size_t *ret_length)
+{
+    *ret_length = oracle->object_length;
+    return oracle->object;
+}
+
 void atoll_oracle_set_team(struct atoll_oracle *oracle, struct atoll_team *team)
 {
     oracle->team = team;

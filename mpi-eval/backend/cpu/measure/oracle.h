@@ -29,6 +29,8 @@ struct atoll_oracle *atoll_oracle_create_compiled(const struct atoll_task *task,
                                                   size_t length, const struct atoll_runner_settings *runner,
                                                   struct atoll_memory *memory, uint64_t hash_key,
                                                   struct atoll_err *err);
+/* What it runs, for others of the same task; borrowed, NULL where PyTorch is asked. */
+const void *atoll_oracle_object(const struct atoll_oracle *oracle, size_t *ret_length);
 /* From now on it works with this team; borrowed, NULL none. */
 void atoll_oracle_set_team(struct atoll_oracle *oracle, struct atoll_team *team);
 void atoll_oracle_destroy(struct atoll_oracle *oracle);

@@ -22,6 +22,8 @@ struct atoll_cpu {
     struct atoll_torch_oracle *torch;      /* of tasks that PyTorch defines */
     struct atoll_torch_oracle *
         torch_other; /* another process, on 1 thread, that the admission battery asks, too; NULL until it does */
+    struct atoll_compiler
+        *plain_compiler; /* without optimisation, of the battery as well; NULL until it asks */
     struct atoll_expected_cache *expected_cache;
     /* on the cores of candidates; NULL where the referee has no core of its own, or where no instruction puts out of their caches
      * what it has touched */
