@@ -224,7 +224,7 @@ static int device_open(struct atoll_referee *r, struct atoll_err *err)
         return -1;
     if (r->setup.backend_null)
         return 0;
-    c->calibration = atoll_calibration_create(r->compiler, &c->runner, err);
+    c->calibration = atoll_calibration_create(r->compiler, &c->runner, &r->info, err);
     if (!c->calibration)
         return -1;
     atoll_device_pin(&c->device);

@@ -1,6 +1,7 @@
 #include "mpi-eval/backend/cpu/measure/device.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__aarch64__)
@@ -8,6 +9,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "core/stats.h"
@@ -28,6 +30,8 @@
 #define RISE           1.01 /* a smaller rise is none */
 #define KNOWN_COUNT    ((size_t)1 << 14)
 #define DEADLINE_NS    5e9
+#define OBJECT_BYTES   ((size_t)1 << 20) /* of a record with the compiled kernels */
+#define HOW_BYTES      64
 #define MEMORY_LIMIT   ((size_t)512 << 20)
 #define WIDTH_VARIABLE ATOLL_CALIBRATION_WIDTH_VARIABLE
 
@@ -313,11 +317,65 @@ static int force_width(struct atoll_calibration *cal, struct atoll_err *err)
                                     cal->forced_bytes);
 }
 
+/* ---- the compiled kernels ---- */
+
+/* What they follow from beside compiler, flags and program, which a record knows by itself. */
+static const char *kernels_how(const struct atoll_calibration *cal, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "kernels of the calibration; %u", cal->forced_bytes);
+    return text;
+}
+
+static int kernels_take(struct atoll_calibration *cal, const struct atoll_device_info *info)
+{
+    char how[HOW_BYTES];
+    struct atoll_buffer bytes;
+    struct atoll_reader r;
+    atoll_buffer_init(&bytes, OBJECT_BYTES);
+    if (atoll_kept_record_read(info, kernels_how(cal, how, sizeof(how)), atoll_clock_unix_ns(), &bytes, &r)) {
+        cal->object_length = bytes.length - r.offset;
+        cal->object = malloc(cal->object_length + 1);
+        if (cal->object)
+            atoll_reader_bytes(&r, cal->object, cal->object_length);
+    }
+    atoll_buffer_fini(&bytes);
+    return cal->object != NULL;
+}
+
+static void kernels_keep(const struct atoll_calibration *cal, const struct atoll_device_info *info)
+{
+    char how[HOW_BYTES];
+    struct atoll_buffer object;
+    atoll_buffer_init(&object, OBJECT_BYTES);
+    atoll_buffer_put_bytes(&object, cal->object, cal->object_length);
+    atoll_kept_record_write(info, kernels_how(cal, how, sizeof(how)), atoll_clock_unix_ns(), &object);
+    atoll_buffer_fini(&object);
+}
+
+static int kernels_compile(struct atoll_calibration *cal, struct atoll_err *err)
+{
+    static const char *const narrow[] = {"NARROW=1"};
+    struct atoll_compiled c;
+    if (atoll_compiler_run(cal->compiler, "calibrate.c", source, sizeof(source) - 1, narrow,
+                           cal->forced_bytes == 16, &c, err) != 0)
+        return -1;
+    cal->object = c.object;
+    cal->object_length = c.object_length;
+    c.object = NULL;
+    int failed =
+        c.status == ATOLL_COMPILE_OK
+            ? 0
+            : atoll_err_set(err, ATOLL_E_CHILD, "the compiler cannot compile the calibration kernels: %s",
+                            c.diagnostics);
+    atoll_compiled_fini(&c);
+    return failed;
+}
+
 struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compiler,
                                                    const struct atoll_runner_settings *runner,
+                                                   const struct atoll_device_info *info,
                                                    struct atoll_err *err)
 {
-    struct atoll_compiled c;
     struct atoll_calibration *cal = calloc(1, sizeof(*cal));
     if (!cal) {
         atoll_err_set(err, ATOLL_E_MEMORY, "no memory for calibration");
@@ -325,24 +383,16 @@ struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compil
     }
     cal->compiler = compiler;
     cal->settings = *runner;
-    static const char *const narrow[] = {"NARROW=1"};
-    if (force_width(cal, err) != 0 || atoll_compiler_run(compiler, "calibrate.c", source, sizeof(source) - 1,
-                                                         narrow, cal->forced_bytes == 16, &c, err) != 0) {
-        free(cal);
-        return NULL;
+    int failed = force_width(cal, err);
+    if (!failed && !kernels_take(cal, info)) {
+        failed = kernels_compile(cal, err);
+        if (!failed)
+            kernels_keep(cal, info);
     }
-    cal->object = c.object;
-    cal->object_length = c.object_length;
-    c.object = NULL;
-    if (c.status != ATOLL_COMPILE_OK) {
-        atoll_err_set(err, ATOLL_E_CHILD, "the compiler cannot compile the calibration kernels: %s",
-                      c.diagnostics);
-        atoll_compiled_fini(&c);
-        atoll_calibration_destroy(cal);
-        return NULL;
-    }
-    atoll_compiled_fini(&c);
-    return cal;
+    if (!failed)
+        return cal;
+    atoll_calibration_destroy(cal);
+    return NULL;
 }
 
 void atoll_calibration_destroy(struct atoll_calibration *calibration)

@@ -48,9 +48,11 @@ struct atoll_calibration;
 
 #define ATOLL_CALIBRATION_WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
 
-/* runner: copied; its cores are borrowed. compiler: borrowed for windows, too. */
+/* runner: copied; its cores are borrowed. compiler: borrowed for windows, too.  The kernels are those that an earlier process of
+ * this program compiled on the device that info describes, where records are kept (kept_record.h). */
 struct atoll_calibration *atoll_calibration_create(struct atoll_compiler *compiler,
                                                    const struct atoll_runner_settings *runner,
+                                                   const struct atoll_device_info *info,
                                                    struct atoll_err *err);
 void atoll_calibration_destroy(struct atoll_calibration *calibration);
 

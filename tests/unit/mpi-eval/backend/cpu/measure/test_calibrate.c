@@ -8,6 +8,7 @@
 #include "mpi-eval/backend/backends.h"
 #include "mpi-eval/backend/cpu/measure/device.h"
 #include "mpi-eval/backend/cpu/process/tiles.h"
+#include "mpi-eval/backend/kept_calibration.h"
 
 #define WIDTH_VARIABLE "ATOLL_CALIBRATION_VECTOR_BYTES"
 #define USUAL_NS       1e5
@@ -65,8 +66,9 @@ int __wrap_atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_
     return rc;
 }
 
-/* The unit that the calibration compiles. */
+/* The unit that the calibration compiles, and how often it was. */
 static char *unit;
+static unsigned unit_count;
 
 int __real_atoll_compiler_run(struct atoll_compiler *c, const char *file_name, const char *text,
                               size_t length, const char *const *defines, size_t define_count,
@@ -81,6 +83,7 @@ int __wrap_atoll_compiler_run(struct atoll_compiler *c, const char *file_name, c
     if (strcmp(file_name, "calibrate.c") == 0) {
         free(unit);
         unit = strndup(text, length);
+        unit_count++;
     }
     return __real_atoll_compiler_run(c, file_name, text, length, defines, define_count, ret_compiled, err);
 }
@@ -108,7 +111,8 @@ static struct atoll_calibration *open_calibration(const char *width, struct atol
                                            .cores = device.cores,
                                            .worker_path = ATOLL_BUILD_DIR "/atoll-worker",
                                            .stack_bytes = (uint64_t)8 << 20};
-    return atoll_calibration_create(compiler, &runner, err);
+    const struct atoll_device_info info = {.backend = "cpu", .toolchain = "cc -O2"};
+    return atoll_calibration_create(compiler, &runner, &info, err);
 }
 
 static void calibrate(struct atoll_calibration *calibration, struct atoll_device_info *info)
@@ -417,12 +421,40 @@ static void test_bad_width(void **state)
     }
 }
 
+/* Compiled once where records are kept, for each width of vectors; without a folder each time. */
+static void test_kept(void **state)
+{
+    static const struct {
+        const char *width;
+        int is_kept;
+        unsigned compiled;
+    } rows[] = {{"", 1, 1}, {"", 1, 0}, {"16", 1, 1}, {"16", 1, 0}, {"", 0, 1}};
+    char folder[] = "/tmp/atoll-calibrate-XXXXXX", command[64];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_err err = ATOLL_ERR_INIT;
+        setenv(ATOLL_KEPT_CALIBRATION_VARIABLE, rows[i].is_kept ? folder : "", 1);
+        unit_count = 0;
+        struct atoll_calibration *calibration = open_calibration(rows[i].width, &err);
+        assert_non_null(calibration);
+        assert_int_equal(unit_count, rows[i].compiled);
+        assert_int_equal(atoll_calibration_qualify(calibration, &err), 0);
+        atoll_calibration_destroy(calibration);
+    }
+    unsetenv(ATOLL_KEPT_CALIBRATION_VARIABLE);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
+    unsetenv(ATOLL_KEPT_CALIBRATION_VARIABLE); /* each test compiles what it looks at */
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_slow_width), cmocka_unit_test(test_tiles),
                                        cmocka_unit_test(test_rise),       cmocka_unit_test(test_forced),
                                        cmocka_unit_test(test_probe),      cmocka_unit_test(test_operations),
-                                       cmocka_unit_test(test_arm),        cmocka_unit_test(test_bad_width)};
+                                       cmocka_unit_test(test_arm),        cmocka_unit_test(test_bad_width),
+                                       cmocka_unit_test(test_kept)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     atoll_compiler_destroy(compiler);
     free(unit);
