@@ -289,7 +289,7 @@ def check_windows():
 
 
 def check_long_sums():
-    """Sums of 32768 positive terms in f32 stay exact, by one thread, by a block, by tiles, and over the taps of a convolution."""
+    """Sums of 32768 positive terms in f32 stay exact, by one thread, by a block, by tiles, and over the taps of a convolution, in all forms."""
     def about(*shape):
         """Values so near to each other that the rounding errors of their sums do not cancel out."""
         return torch.rand(*shape) * 1e-4 + 0.84
@@ -308,8 +308,10 @@ def check_long_sums():
         text, reason = seed.seed_text([graph], {f"x{i}": (f"x{i}", 0) for i in range(len(inputs))}, ["y"], {"n": [4]}, 0)
         assert text, reason
         seeds.append(("cuda", text))
+    others = [("cuda", text, host_seed.others(text) or host_seed.PARAMS) for _, text in seeds]
+    assert [way[0] for way, seed in zip(ways, others) if seed[2] is host_seed.PARAMS] == ["tiles"]
     with tempfile.TemporaryDirectory() as folder:
-        for (way, limit, _, _, function, *inputs), compiled in zip(ways, host_seed.compile_all(seeds, folder)):
+        for (way, limit, _, _, function, *inputs), compiled in zip(ways + ways, host_seed.compile_all(seeds + others, folder)):
             answer = function(*[t.double() for t in inputs])
             y = torch.zeros(answer.shape)
             compiled.run({"n": 4}, dict({f"x{i}": t for i, t in enumerate(inputs)}, y=y))
@@ -338,13 +340,14 @@ def check_narrow():
     assert offers(1 << 15, (1 << 15) - 1) and not offers(1 << 15, 1 << 15) and not offers(5, 7, torch.int32)
 
 
+seed_rows.LEAST = 2
 check_long_sums()
 check_narrow()
 seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
 check_branches()
 # So that a few thousand elements are shared by blocks, and short sums are cut, and split.
 seed.PARTS, seed.PARTS_LOOPS, seed_kernel.PIECE, seed.LONG_LOOPS, seed.SPLIT_VALUES = 4, 512, 8, 3, [1, 2]
-seed_rows.LEAST = 2
+seed_tile.LEAST_SIDE = seed_tile.LEAST_DEPTH = 2
 check_fit()
 check_refusals()
 check_looks()

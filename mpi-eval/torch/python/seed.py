@@ -361,13 +361,13 @@ class Seed:
                 pending += [n for n, _ in node.edges if n.buffer is None]
         return None
 
-    def tiled_fold(self, root):
-        """The product that a kernel computes on the way, where its blocks are to share it."""
+    def tiled_fold(self, root, least_side):
+        """The product of at least so many rows and columns that a kernel computes on the way, where its blocks are to share it."""
         pending = [root]
         while pending:
             node = pending.pop()
             if isinstance(node, Fold):
-                return node if seed_tile.fits(root, node, self.target, self.bench) else None
+                return node if seed_tile.fits(root, node, self.target, self.bench, least_side) else None
             pending += [n for n, _ in node.edges if n.buffer is None]
         return None
 
@@ -379,7 +379,7 @@ class Seed:
             if isinstance(root, Recurrence):
                 self.kernels.append(self.recurrence(root))
                 continue
-            tiled = self.tiled_fold(root)
+            tiled = self.tiled_fold(root, seed_tile.LEAST)
             if tiled:
                 self.kernels.append(self.tiled_kernel(root, tiled))
                 continue
@@ -398,7 +398,13 @@ class Seed:
             self.scan(kernel, root)
         else:
             kernel = self.elements(root, fold, None)
-            if kernel.long_fold and not fold and self.may_split(root, kernel.long_fold):
+            tiled = self.tiled_fold(root, seed_tile.LEAST_SIDE) if not fold and self.target.offers("TILED") else None
+            if tiled:
+                kernel.condition = "TILED == 0"
+                kernel.others = [self.tiled_kernel(root, tiled)]
+                kernel.others[0].condition = "TILED == 1"
+                self.offer("TILED", [0, 1])
+            elif kernel.long_fold and not fold and self.may_split(root, kernel.long_fold):
                 kernel.condition = "SPLIT == 1"
                 kernel.others = [self.elements(root, None, kernel.long_fold)]
                 kernel.others[0].condition = "SPLIT > 1"
@@ -480,7 +486,7 @@ class Seed:
         plan = ['  "version": 1']
         if self.target.language == "cuda":
             params = {} if all(k.tiled_fold for k in self.kernels) else {self.target.block: BLOCK_VALUES}
-            is_tiled = any(k.tiled_fold for k in self.kernels)
+            is_tiled = any(form.tiled_fold for k in self.kernels for form in [k] + k.others)
             params.update({self.target.each: EACH_VALUES} if any(self.target.each in body for body in bodies) else {})
             params.update(seed_tile.PARAMS if is_tiled else {})
             params.update(self.params)
@@ -608,11 +614,14 @@ class Seed:
         title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy", self.way(kernel))
         if cuda:
             launch = {"kernel": kernel.name, "grid": [self.grid(kernel, whole)], "block": [target.block], "args": args}
-            threads = target.block
-            if kernel.tiled_fold is not None:
-                threads = seed_tile.launch_bounds(kernel.tiled_fold, target)
+            bounds = [" __launch_bounds__(%s)" % (seed_tile.launch_bounds(form.tiled_fold, target) if form.tiled_fold else target.block)
+                      for form in forms]
+            if kernel.tiled_fold:
                 launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=["TILE * TILE"])
-            opening = 'extern "C" __global__ void __launch_bounds__(%s)\n    %s(' % (threads, kernel.name)
+            elif forms[-1].tiled_fold:
+                launch["grid"], launch["block"] = seed_tile.either(forms[-1].tiled_fold, target, whole)
+                bounds[0] = "\n#if %s\n   %s\n#else\n   %s\n#endif" % (kernel.condition, bounds[0], bounds[1])
+            opening = 'extern "C" __global__ void%s\n    %s(' % (bounds[0], kernel.name)
         else:
             title = title.replace("thread", "unit")
             launch = {"function": kernel.name, "units": whole, "args": args}

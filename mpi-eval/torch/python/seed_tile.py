@@ -6,13 +6,15 @@ from atoll.seed_node import Pointwise, Product, product
 
 PARAMS = {"TILE": [16, 8, 32], "PER": [4, 8, 2, 1], "DEPTH": [16, 8, 32]}
 REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096"]
-LEAST = 32            # extents from which it is worth it
+LEAST = 32            # rows and columns from which it is worth it ...
+LEAST_SIDE = 8        # ... or may be, which TILED says ...
+LEAST_DEPTH = 32      # ... and terms
 GRID_LIMIT = 65535    # of the axes that rows and the rest lie on
 LEAST_SPAN = 8        # of a block: TILE * PER at its least
 PIECE = 16            # slabs that are summed on their own where the sums are long
 
 
-def fits(root, fold, target, bench):
+def fits(root, fold, target, bench, least_side):
     """Whether the kernel of root may share this fold: the root's elements are the fold's, one by one."""
     if not isinstance(fold, Product) or target.language != "cuda" or fold.kind != "float":
         return False
@@ -20,7 +22,7 @@ def fits(root, fold, target, bench):
         return False
     rows, columns, depth = (product(e, target.variants) for e in extents(fold))
     rest = product([e for a, e in enumerate(fold.shape) if a not in fold.rows + fold.columns], target.variants)
-    if min(rows[bench], columns[bench], depth[bench]) < LEAST or max(rest) > GRID_LIMIT or \
+    if min(rows[bench], columns[bench]) < least_side or depth[bench] < LEAST_DEPTH or max(rest) > GRID_LIMIT or \
             max(rows) > GRID_LIMIT * LEAST_SPAN:
         return False
     return are_one_by_one(root, fold)
@@ -70,6 +72,14 @@ def is_long(fold, variants):
 def launch_bounds(fold, target):
     """With pieces an element takes two registers.  So many blocks have room as without: what then has no register is the totals."""
     return "TILE * TILE" + (", (PER > 4 ? 512 : 1024) / (TILE * TILE)" if is_long(fold, target.variants) else "")
+
+
+def either(fold, target, count):
+    """Of a launch that has threads for `count` elements or, TILED, tiles: its grid and its block."""
+    tiles = grid(fold, target)
+    plain = ["cdiv(%s, %s)" % (count, target.block), "1", "1"]
+    return ["TILED * (%s) + (1 - TILED) * %s" % pair for pair in zip(tiles, plain)], \
+        ["TILED * TILE * TILE + (1 - TILED) * %s" % target.block]
 
 
 def write(kernel, root, fold):
