@@ -82,14 +82,31 @@ function(atoll_test name)
   atoll_add_test(${name} ${ARG_LABELS} ${ARG_TIMEOUT} $<TARGET_FILE:${target}>)
 endfunction()
 
-# atoll_unit_tests(module LINK...): every test_<noun>.c below tests/unit/<module> becomes the test <module>.<noun>.
+# atoll_unit_tests(module LINK...): every test_<noun>.c below tests/unit/<module> becomes the test <module>.<noun>.  Most are parts of
+# one program, which is told the noun: to link one for each took longer than to compile it.  Tests of ATOLL_OWN_PROGRAMS, and those
+# whose main has parameters, are programs of their own.
 function(atoll_unit_tests module)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${module}/test_*.c)
+  string(REPLACE "-" "_" shared_target "tests_${module}")
+  set(shared_files)
+  set(shared_nouns)
   foreach(file ${files})
     get_filename_component(noun ${file} NAME_WE)
     string(REGEX REPLACE "^test_" "" noun ${noun})
-    string(REPLACE "_" "-" noun ${noun})
-    atoll_test(${module}.${noun} SOURCES ${file} LINK ${ARG_LINK} LABELS unit)
+    string(REPLACE "_" "-" name ${module}.${noun})
+    file(STRINGS ${file} has_parameters REGEX "^int main\\(int" LIMIT_COUNT 1)
+    if(has_parameters OR name IN_LIST ATOLL_OWN_PROGRAMS)
+      atoll_test(${name} SOURCES ${file} LINK ${ARG_LINK} LABELS unit)
+    else()
+      list(APPEND shared_files ${file})
+      string(APPEND shared_nouns "TEST(${noun})\n")
+      set_source_files_properties(${file} PROPERTIES COMPILE_DEFINITIONS main=main_of_${noun}) # tests/support/expect.h declares it
+      atoll_add_test(${name} unit 120 $<TARGET_FILE:${shared_target}> ${noun})
+    endif()
   endforeach()
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${shared_target}.h CONTENT "${shared_nouns}")
+  atoll_test_program(${shared_target} SOURCES ${PROJECT_SOURCE_DIR}/tests/support/one_of_many.c ${shared_files} LINK ${ARG_LINK} atoll_dep_cmocka)
+  target_compile_definitions(${shared_target} PRIVATE ATOLL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ATOLL_BUILD_DIR="${CMAKE_BINARY_DIR}"
+                             ATOLL_TEST_LIST="${CMAKE_CURRENT_BINARY_DIR}/${shared_target}.h")
 endfunction()

@@ -12,6 +12,10 @@
 
 #include "base/err.h"
 
+#ifdef main /* the name of this test in the program of all (one_of_many.c) */
+int main(void);
+#endif
+
 /* For tests that judge how good decisions are: others go the same ways under sanitizers, which make these ten times as slow. */
 #ifdef ATOLL_SANITIZED
 #define SKIP_UNDER_SANITIZERS() skip()

@@ -1,13 +1,8 @@
 /* What files of knowledge become, and what each broken one gets to hear; the folder that is installed is read without a complaint. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/expect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "core/experience/hint.h"
 #include "core/knowledge/knowledge_base.h"
