@@ -23,6 +23,7 @@ import time
 build, source = sys.argv[1:3]
 sys.path.insert(0, f"{source}/tests/fault")
 from eval_scene import kill_whole  # noqa: E402
+from spool import Requests  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-agents-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
@@ -128,7 +129,7 @@ class Model(threading.Thread):
     def __init__(self, spool, missing=(), kinds=()):
         """missing: roles whose model is not there.  kinds: at the first question of each nothing is answered until go_on()."""
         super().__init__(daemon=True)
-        self.spool, self.bodies, self.count, self.stopping, self.trouble = spool, {}, 0, False, None
+        self.spool, self.requests, self.bodies, self.count, self.stopping, self.trouble = spool, Requests(spool), {}, 0, False, None
         self.missing, self.missed, self.left, self.waits_at = missing, 0, set(kinds), None
         self.has_called, self.answered = False, set()  # roles that said something of use
         self.held = None  # the request it waits at: the first to be answered when it goes on
@@ -157,11 +158,7 @@ class Model(threading.Thread):
         return {"role": "assistant", "content": text}, "stop"
 
     def answer_all(self):
-        try:
-            requests = sorted(self.spool.glob("*/*.request"), key=lambda path: (path != self.held, path))
-        except FileNotFoundError:  # a folder went while it was looked through
-            return
-        for path in requests:
+        for path in sorted(self.requests.paths(), key=lambda path: (path != self.held, path)):
             reply = path.with_suffix(".reply")
             try:
                 request = json.loads(path.read_text()) if not reply.exists() else None
@@ -195,7 +192,7 @@ class Model(threading.Thread):
         while not self.stopping:
             if not self.waits_at:
                 self.answer_all()
-            time.sleep(0.01)
+            self.requests.wait(0.05)
 
     def stop(self):
         self.stopping = True

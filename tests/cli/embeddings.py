@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+from spool import Requests
 
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-embeddings-"))
@@ -41,7 +42,7 @@ class Models(threading.Thread):
 
     def __init__(self, spool, fails):
         super().__init__(daemon=True)
-        self.spool, self.fails, self.stopping = spool, fails, False
+        self.requests, self.fails, self.stopping = Requests(spool), fails, False
         self.texts, self.drafts, self.order = [], [], []
 
     def reply(self, request):
@@ -61,7 +62,7 @@ class Models(threading.Thread):
     def run(self):
         done = set()
         while not self.stopping:
-            for path in sorted(self.spool.glob("*/*.request")):
+            for path in self.requests.paths():
                 try:
                     request = json.loads(path.read_text())
                 except (FileNotFoundError, json.JSONDecodeError):
@@ -71,7 +72,7 @@ class Models(threading.Thread):
                     beside = path.with_name("." + path.stem + ".part")
                     beside.write_text(self.reply(request))
                     os.rename(beside, path.with_suffix(".reply"))
-            time.sleep(0.02)
+            self.requests.wait(0.05)
 
 
 def drafts(name, fails, *more):

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+from spool import Requests
 
 PATIENCE_S, HANG_S = 240, 60
 build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -81,12 +82,12 @@ class Model(threading.Thread):
 
     def __init__(self, spool):
         super().__init__(daemon=True)
-        self.spool, self.count, self.stopping = spool, 0, False
+        self.requests, self.count, self.stopping = Requests(spool), 0, False
 
     def run(self):
         kernel = (fixtures / "evil/seeds/naive.c").read_text(errors="replace")
         while not self.stopping:
-            for path in sorted(self.spool.glob("*/*.request")) if self.spool.exists() else []:
+            for path in self.requests.paths():
                 reply = path.with_suffix(".reply")
                 if reply.exists() or not path.exists():
                     continue
@@ -99,7 +100,7 @@ class Model(threading.Thread):
                         "content": f"{HOSTILE}```c\n{inside}{kernel}\n/* {self.count} */\n```\n{HOSTILE}"}}],
                     "usage": {"prompt_tokens": 10, "completion_tokens": 1}}))
                 os.rename(beside, reply)
-            time.sleep(0.01)
+            self.requests.wait(0.05)
 
 
 def prompts_are_harmless():

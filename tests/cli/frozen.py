@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 
+from spool import Requests
+
 build, source = sys.argv[1:3]
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-frozen-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
@@ -101,11 +103,11 @@ class Model(threading.Thread):
 
     def __init__(self, spool):
         super().__init__(daemon=True)
-        self.spool, self.systems, self.stopping = spool, [], False
+        self.requests, self.systems, self.stopping = Requests(spool), [], False
 
     def run(self):
         while not self.stopping:
-            for path in sorted(self.spool.glob("*/*.request")) if self.spool.exists() else []:
+            for path in self.requests.paths():
                 reply = path.with_suffix(".reply")
                 try:
                     request = json.loads(path.read_text()) if not reply.exists() else None
@@ -118,7 +120,7 @@ class Model(threading.Thread):
                         {"index": 0, "message": {"role": "assistant", "content": "I cannot."}, "finish_reason": "stop"}],
                         "usage": {"prompt_tokens": 10, "completion_tokens": 1}}))
                     os.rename(beside, reply)
-            time.sleep(0.01)
+            self.requests.wait(0.05)
 
 
 shutil.rmtree(site)

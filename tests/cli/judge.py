@@ -21,6 +21,7 @@ import time
 build, source = sys.argv[1:3]
 sys.path.insert(0, f"{source}/tests/fault")
 from eval_scene import kill_whole  # noqa: E402
+from spool import Requests  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-judge-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
@@ -45,7 +46,7 @@ def rows(where, table):
 class Model(threading.Thread):
     def __init__(self, spool):
         super().__init__(daemon=True)
-        self.spool, self.bodies, self.written, self.judged, self.stopping, self.trouble, self.said = spool, {}, 0, 0, False, None, {}
+        self.requests, self.bodies, self.written, self.judged, self.stopping, self.trouble, self.said = Requests(spool), {}, 0, 0, False, None, {}
 
     def judge(self, prompt):
         self.judged += 1
@@ -67,11 +68,7 @@ class Model(threading.Thread):
         return "There is no kernel to begin with."
 
     def answer_all(self):
-        try:
-            requests = sorted(self.spool.glob("*/*.request"))
-        except FileNotFoundError:  # a folder went while it was looked through
-            return
-        for path in requests:
+        for path in self.requests.paths():
             reply = path.with_suffix(".reply")
             try:
                 request = json.loads(path.read_text()) if not reply.exists() else None
@@ -94,7 +91,7 @@ class Model(threading.Thread):
     def run(self):
         while not self.stopping:
             self.answer_all()
-            time.sleep(0.01)
+            self.requests.wait(0.05)
 
 
 def start(words):
@@ -104,7 +101,7 @@ def start(words):
 
 def run(mode, killed_at):
     campaign, model = root / mode, Model(root / f"{mode}-spool")
-    words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player", "--gateway", f"spool:{model.spool}",
+    words = ["run", root / "suite", "-o", campaign, "--backend", "null", "--model", "*=player", "--gateway", f"spool:{model.requests.spool}",
              "--evaluations", 30, "--seconds", 0, "--seed", 3, "-q"]
     for setting in ["ask_share=1", "tools=0", "template_rounds=0", "memory=0", "distil=0", "analyses=0", "prompt_evolution=0", f"judge={mode}", "judge_limit=0.6"]:
         words += ["--set", setting]

@@ -20,10 +20,11 @@ import time
 build, source = sys.argv[1:3]
 sys.path.insert(0, f"{source}/tests/fault")
 from eval_scene import kill_whole  # noqa: E402
+from spool import Requests  # noqa: E402
 root = pathlib.Path(tempfile.mkdtemp(prefix="atoll-models-"))
 atexit.register(shutil.rmtree, root, ignore_errors=True)
 PATIENCE_S = 400
-EVALUATIONS = 2000  # of the null backend, which makes about a thousand a second: long enough for answers to come
+EVALUATIONS = 1000  # of the null backend, which makes about a thousand a second: long enough for answers to come
 
 
 def check(condition, message):
@@ -71,14 +72,11 @@ class Author(threading.Thread):
         """calls: turns in which tools are called before an ask is answered."""
         super().__init__(daemon=True)
         self.spool, self.is_json, self.turn, self.said, self.stopping = spool, is_json, turn, {}, False
+        self.requests = Requests(spool)
         self.calls, self.called = calls, {}
 
     def answer_all(self):
-        try:
-            requests = sorted(self.spool.glob("*/*.request"))
-        except FileNotFoundError:  # a folder went while it was looked through
-            return
-        for path in requests:
+        for path in self.requests.paths():
             reply = path.with_suffix(".reply")
             if reply.exists() or path.name in self.said or path.name in self.called:
                 continue

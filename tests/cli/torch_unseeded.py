@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+from spool import Requests
 
 build = sys.argv[1]
 PYTHON = "/usr/bin/python3"
@@ -85,16 +86,16 @@ class Model(threading.Thread):
 
     def __init__(self, spool):
         super().__init__(daemon=True)
-        self.spool, self.prompts, self.stopping = spool, [], False
+        self.spool, self.requests, self.prompts, self.stopping = spool, Requests(spool), [], False
 
     def run(self):
         while not self.stopping:
             try:
-                for path in sorted(self.spool.glob("*/*.request")):
+                for path in self.requests.paths():
                     self.answer(path)
             except (FileNotFoundError, json.JSONDecodeError):  # a folder or request went meanwhile, or is half written
                 pass
-            time.sleep(0.01)
+            self.requests.wait(0.05)
 
     def answer(self, path):
         reply = path.with_suffix(".reply")

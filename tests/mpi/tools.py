@@ -10,6 +10,9 @@ import signal
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from spool import Requests  # noqa: E402
+
 campaign, spool, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 seen = {"looked": 0, "lost": 0, "killed": 0, "answered": 0, "from_ns": 0, "to_ns": 0}
 roles = {}  # of the asks of writers: what they are here for
@@ -128,8 +131,9 @@ def answer(path, request):
     write(path, f"```c\n{parent.rstrip()}\n/* answer {seen['answered']} */\n```\n")
 
 
+requests = Requests(spool)
 while not (out / "done").exists():
-    for path in sorted(spool.glob("*/*.request")):
+    for path in requests.paths():
         try:
             request = json.loads(path.read_text())
         except (FileNotFoundError, json.JSONDecodeError):
@@ -138,4 +142,4 @@ while not (out / "done").exists():
             said.add(path.name)
             answer(path, request)
             (out / "seen.json").write_text(json.dumps(seen))
-    time.sleep(0.02)
+    requests.wait(0.05)
