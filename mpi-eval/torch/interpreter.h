@@ -1,5 +1,6 @@
 /* interpreter.h - which Python with torch is used, and what of the file system it needs.
- * Layer: mpi-eval, torch.  Thread-safe.  Cheap: the interpreter is started, torch is not imported. */
+ * Layer: mpi-eval, torch.  Thread-safe.  Cheap: the interpreter is started, torch is not imported, and who asks again within a
+ * minute gets the same answer while file and environment are the same. */
 #ifndef ATOLL_MPI_EVAL_TORCH_INTERPRETER_H
 #define ATOLL_MPI_EVAL_TORCH_INTERPRETER_H
 

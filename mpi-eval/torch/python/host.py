@@ -4,7 +4,7 @@ A role is a module of this package with a class Role(host), whose methods op_NAM
 {"op": "NAME", ...}: they return a dict or raise Refusal.  The descriptor (-1: none) is closed after the call."""
 import ctypes
 import errno
-import importlib
+import importlib.util
 import os
 import struct
 import sys
@@ -102,11 +102,13 @@ def no_signal_to_others(call_number, own):
 
 
 def facts_of(host):
+    triton = ""
     try:
-        from importlib import metadata
-        triton = metadata.version("triton")
+        if importlib.util.find_spec("triton"):
+            from importlib import metadata
+            triton = metadata.version("triton")
     except Exception:
-        triton = ""
+        pass
     torch = host.torch
     return {"python": sys.version.split()[0], "torch": str(torch.__version__), "cuda": str(torch.version.cuda or ""),
             "triton": triton, "device": torch.cuda.get_device_name(host.device) if host.device.type == "cuda" else ""}

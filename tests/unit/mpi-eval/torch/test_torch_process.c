@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -308,6 +310,37 @@ static void test_find(void **state)
     json_decref(answer);
 }
 
+/* An interpreter is started once, until its file changes. */
+static void test_examined_once(void **state)
+{
+    static const unsigned starts[] = {1, 1, 2, 2};
+    char folder[] = "/tmp/atoll-python-XXXXXX", python[64], log[64], command[256];
+    struct atoll_err err = ATOLL_ERR_INIT;
+    assert_non_null(mkdtemp(folder));
+    snprintf(python, sizeof(python), "%s/python3", folder);
+    snprintf(log, sizeof(log), "%s/log", folder);
+    FILE *f = fopen(python, "w");
+    assert_non_null(f);
+    assert_true(fprintf(f, "#!/bin/sh\necho >> %s\nexec %s \"$@\"\n", log, PYTHON) > 0 && fclose(f) == 0);
+    assert_int_equal(chmod(python, 0700), 0);
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+        struct stat st;
+        if (starts[i] > 1) {
+            const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+            assert_int_equal(utimensat(AT_FDCWD, python, times, 0), 0);
+        }
+        json_t *answer = atoll_torch_examine(python, &err);
+        assert_non_null(answer);
+        assert_true(json_array_size(json_object_get(answer, "path")) > 0);
+        json_object_clear(answer); /* its own */
+        json_decref(answer);
+        assert_int_equal(stat(log, &st), 0);
+        assert_int_equal(st.st_size, starts[i]);
+    }
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_versions(void **state)
 {
     static const struct {
@@ -331,10 +364,13 @@ static void test_versions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ask),      cmocka_unit_test(test_large),        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_misbehaviour), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_cancel),   cmocka_unit_test(test_sandbox),      cmocka_unit_test(test_find),
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_stillborn),    cmocka_unit_test(test_fork)};
+        cmocka_unit_test(test_ask),          cmocka_unit_test(test_large),
+        cmocka_unit_test(test_stopped),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_misbehaviour), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_cancel),       cmocka_unit_test(test_sandbox),
+        cmocka_unit_test(test_find),         cmocka_unit_test(test_examined_once),
+        cmocka_unit_test(test_versions),     cmocka_unit_test(test_stillborn),
+        cmocka_unit_test(test_fork)};
     if (access(PYTHON, X_OK) != 0) {
         printf("no " PYTHON "\n");
         return 77;
