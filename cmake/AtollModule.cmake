@@ -9,6 +9,9 @@ function(atoll_module name)
   if(ATOLL_SANITIZE AND name IN_LIST ATOLL_WAITING_MODULES) # what these do takes as long as others take; compiling them took a third
     target_compile_options(atoll_${name} PRIVATE -O0)
   endif()
+  if(ATOLL_FUZZ) # here is what fuzzers are guided by: what counts the ways through tests and simulator costs them time and guides nobody
+    target_compile_options(atoll_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # atoll_program(name SOURCES... LINK...): one executable in the build folder's root, installed to bin.
