@@ -12,7 +12,7 @@
 #include "mpi-eval/backend/compile/compile_patience.h"
 #include "mpi-eval/backend/cpu/compile/compile.h"
 
-#define DEADLINE_NS 0.3e9
+#define DEADLINE_NS 1e9 /* of a compilation of 0.1 s, behind all that other tests compute meanwhile */
 
 static void test_rule(void **state)
 {
@@ -130,14 +130,14 @@ static void test_a_compiler_without_a_processor(void **state)
             int wait_ms = atoll_compiler_timeout_ms(compiler);
             assert_true(wait_ms >= 0);
             poll(fds, (nfds_t)atoll_compiler_pollfds(compiler, fds, 2), wait_ms < 100 ? wait_ms : 100);
-            if (comes_back && atoll_clock_mono_ns() - begin > 2 * DEADLINE_NS)
+            if (comes_back && atoll_clock_mono_ns() - begin > 1.1 * DEADLINE_NS)
                 kill(-group, SIGCONT);
         }
         double took = atoll_clock_mono_ns() - begin;
-        assert_true(took > (comes_back ? 2 : ATOLL_COMPILE_PATIENCE) * DEADLINE_NS);
+        assert_true(took > (comes_back ? 1.1 : ATOLL_COMPILE_PATIENCE) * DEADLINE_NS);
         assert_int_equal(result.status, comes_back ? ATOLL_COMPILE_OK : ATOLL_COMPILE_TIMEOUT);
         if (!comes_back)
-            assert_non_null(strstr(result.diagnostics, "after 1.5 s, of which it had a processor for 0"));
+            assert_non_null(strstr(result.diagnostics, "after 5 s, of which it had a processor for 0"));
         assert_true(result.wall_ns > DEADLINE_NS && result.processor_ns < DEADLINE_NS);
         atoll_compiled_fini(&result);
     }
