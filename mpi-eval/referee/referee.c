@@ -22,8 +22,8 @@
 
 const char *atoll_phase_name(enum atoll_phase phase)
 {
-    static const char *const names[ATOLL_PHASE_COUNT] = {"answer", "inputs",    "flush",   "fork", "span",
-                                                         "death",  "untouched", "outputs", "start"};
+    static const char *const names[ATOLL_PHASE_COUNT] = {
+        "answer", "inputs", "flush", "fork", "span", "death", "untouched", "outputs", "start", "clearing"};
     return (unsigned)phase < ATOLL_PHASE_COUNT ? names[phase] : "unknown";
 }
 
@@ -160,6 +160,7 @@ void atoll_referee_set_account(struct atoll_referee *referee, struct atoll_time_
 static enum atoll_time_part part_of(enum atoll_phase phase)
 {
     switch (phase) {
+    case ATOLL_PHASE_CLEARING: /* mostly what an answer gave back */
     case ATOLL_PHASE_EXPECTED: return ATOLL_TIME_ANSWERS;
     case ATOLL_PHASE_INPUTS: return ATOLL_TIME_INPUTS;
     case ATOLL_PHASE_FLUSH: return ATOLL_TIME_FLUSH;

@@ -22,6 +22,7 @@ enum atoll_phase {
     ATOLL_PHASE_UNTOUCHED, /* guards and inputs checked */
     ATOLL_PHASE_OUTPUTS,   /* fingerprints and comparisons */
     ATOLL_PHASE_START,     /* a device's process is started again, or takes more local memory */
+    ATOLL_PHASE_CLEARING,  /* waiting until memory that was given back is cleared (docs/adr/0065) */
     ATOLL_PHASE_COUNT
 };
 

@@ -269,6 +269,8 @@ int atoll_rival_session_sample(struct atoll_rival_session *s, uint64_t handle,
         json_decref(samples);
         return atoll_rival_session_fail(s, &err);
     }
+    if (s->referee->backend->calm)
+        s->referee->backend->calm(s->referee);
     double limit = time_left(s, SAMPLES_NS), begin = atoll_referee_now_ns();
     rc = atoll_torch_rival_measure(s->torch, handle, samples, limit, ret_samples, ret_host_ns, &err);
     if (rc != 0 && err.code == ATOLL_E_TIMEOUT)

@@ -10,6 +10,7 @@
 #include "core/message.h"
 #include "core/plan/plan.h"
 #include "mpi-eval/backend/cuda/compile/compile.h"
+#include "mpi-eval/backend/cuda/measure/clearing.h"
 #include "mpi-eval/backend/cuda/measure/describe.h"
 #include "mpi-eval/backend/cuda/measure/keeping.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
@@ -528,9 +529,10 @@ static void release(struct atoll_referee *r, void *held)
 
 static void torch_place(struct atoll_referee *referee, struct atoll_torch_place *place)
 {
-    const struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
     struct atoll_cuda_worker_settings settings;
     atoll_cuda_device_settings(d, &settings);
+    atoll_calm_stir(&d->calm, UINT64_MAX); /* what it takes it gives back, whoever is asked next */
     place->gpu = settings.uuid;
     place->threads = 1;
     place->flush_bytes = (uint64_t)fmax(2 * referee->info.last_level_cache_bytes, 0);
@@ -544,6 +546,14 @@ static json_t *torch_inputs(const struct atoll_task *task, const struct atoll_in
 {
     return atoll_cuda_torch_inputs(task, &task->variants[input_set->variant], input_set->seed,
                                    input_set->distribution, -1, err);
+}
+
+static void calm(struct atoll_referee *referee)
+{
+    struct atoll_cuda_device *d = atoll_cuda_device_of(referee);
+    struct atoll_err err = ATOLL_ERR_INIT;
+    if (atoll_cuda_clearing_wait(d, &err) < 0)
+        atoll_cuda_device_drop(d); /* it is begun anew when it is needed */
 }
 
 static int is_slowed(struct atoll_referee *referee)
@@ -597,6 +607,7 @@ const struct atoll_backend atoll_backend_cuda = {
     .expect = backend_expect,
     .torch_place = torch_place,
     .torch_inputs = torch_inputs,
+    .calm = calm,
     .let_go = let_go,
     .is_slowed = is_slowed,
     .describe = atoll_cuda_image_describe,

@@ -123,6 +123,8 @@ int atoll_cuda_device_run_own(struct atoll_cuda_device *d, const char *what, str
 void atoll_cuda_device_drop(struct atoll_cuda_device *d)
 {
     atoll_cuda_worker_destroy(d->worker);
+    for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
+        atoll_calm_stir(&d->calm, d->areas[i].bytes);
     d->worker = NULL;
     memset(d->areas, 0, sizeof(d->areas));
     memset(d->candidates, 0, sizeof(d->candidates));
@@ -157,6 +159,7 @@ static int areas_free(struct atoll_cuda_device *d, const int *is_new, struct ato
     for (uint32_t i = 0; i < ATOLL_AREA_COUNT; i++)
         if (is_new[i] && d->areas[i].bytes) {
             atoll_command_batch_free(&d->batch, i);
+            atoll_calm_stir(&d->calm, d->areas[i].bytes);
             count++;
         }
     int rc = count ? atoll_cuda_device_run_own(d, "memory of the device", err) : 0;

@@ -8,6 +8,7 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
 #define ATOLL_MPI_EVAL_BACKEND_CUDA_MEASURE_DEVICE_H
 
+#include "mpi-eval/backend/cuda/measure/calm.h"
 #include "mpi-eval/backend/cuda/measure/expected.h"
 #include "mpi-eval/backend/cuda/measure/layout.h"
 #include "mpi-eval/backend/cuda/measure/own_time.h"
@@ -96,6 +97,7 @@ struct atoll_cuda_device {
     int last_place;
     unsigned places;                                       /* of the last layout */
     struct atoll_own_time own_time;                        /* of batches of samples */
+    struct atoll_calm calm;                                /* memory that was given back, by whom ever */
     double flush_usual_ns;                                 /* the shortest flush of a sample so far; 0 none */
     uint32_t counters_generation[ATOLL_METRICS_SET_COUNT]; /* of the process where a set is open */
     char counters_reason[96]; /* why there are none; "" not known, or there are */

@@ -305,6 +305,7 @@ static int on_device(struct atoll_cuda_stage *stage, struct atoll_err *err)
 {
     struct atoll_err why = ATOLL_ERR_INIT;
     int rc = by_window(stage, &why);
+    atoll_calm_stir(&stage->device->calm, stage->total_bytes); /* it lets go of more than that */
     if (rc == 0 || rc == ATOLL_CUDA_WINDOW_LOST)
         return rc;
     if (rc < 0 && !is_elsewhere(&why))

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "mpi-eval/backend/cuda/measure/answer.h"
 #include "mpi-eval/backend/cuda/measure/backend.h"
+#include "mpi-eval/backend/cuda/measure/clearing.h"
 #include "mpi-eval/backend/cuda/measure/launch.h"
 #include "mpi-eval/backend/cuda/measure/local_memory.h"
 #include "mpi-eval/backend/cuda/measure/monitor.h"
@@ -422,10 +423,14 @@ static int sampled_run(struct atoll_cuda_trial_state *s, struct atoll_err *err)
     int is_disturbed = 0;
     atoll_cuda_device_settle(d);
     trial_mark(s, ATOLL_PHASE_START);
+    int rc = s->variant->kind == ATOLL_VARIANT_BENCH ? atoll_cuda_clearing_wait(d, err) : 0;
+    trial_mark(s, ATOLL_PHASE_CLEARING);
+    if (rc != 0)
+        return rc > 0 ? TRIAL_AGAIN : TRIAL_FAILED;
     atoll_command_batch_clear(&d->batch);
     if (atoll_cuda_sample_run(&s->stage.sample, &d->batch, err) != 0)
         return TRIAL_FAILED;
-    int rc = atoll_cuda_device_run_doubtful(
+    rc = atoll_cuda_device_run_doubtful(
         d, deadline,
         atoll_own_time_silence_ns(s->variant->kind == ATOLL_VARIANT_BENCH || is_longer(s), bytes_run(s)),
         &is_disturbed, err);
