@@ -266,34 +266,35 @@ struct chunk_sums {
     int64_t right[ATOLL_WIDE_LANES]; /* -1 while every element is right */
 };
 
-#define MAGNITUDE(x) ((atoll_wide_f64)((atoll_wide_i64)(x)&INT64_MAX))
-#define LARGER(x, y)                                                                                         \
-    ((atoll_wide_f64)(((atoll_wide_i64)(x) & ((x) > (y))) | ((atoll_wide_i64)(y) & ~((x) > (y)))))
-
 /* n: a multiple of the lanes.  NaN is right nowhere. */
 ATOLL_WIDE_BODY int chunk_sum_body(const struct atoll_tolerance *t, const double *y, const double *r,
                                    const double *scale, size_t n, struct chunk_sums *ret)
 {
-    atoll_wide_f64 worst = {0}, error2 = {0}, expected2 = {0}, got2 = {0}, product = {0}, zero = {0};
-    atoll_wide_i64 right = ~(atoll_wide_i64){0};
-    for (size_t i = 0; i < n; i += ATOLL_WIDE_LANES) {
-        atoll_wide_f64 got = *(const atoll_wide_f64 *)(y + i), want = *(const atoll_wide_f64 *)(r + i);
-        atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(want);
-        atoll_wide_f64 d = MAGNITUDE(got - want), bound = t->atol + t->rtol * LARGER(s, size);
-        atoll_wide_f64 ratio = d / (bound + 1e-300);
-        right &= d <= bound;
-        worst = LARGER(ratio, worst);
-        error2 += d * d;
-        expected2 += want * want;
-        got2 += got * got;
-        product += got * want;
-    }
-    memcpy(ret->worst, &worst, sizeof(worst));
-    memcpy(ret->error2, &error2, sizeof(error2));
-    memcpy(ret->expected2, &expected2, sizeof(expected2));
-    memcpy(ret->got2, &got2, sizeof(got2));
-    memcpy(ret->product, &product, sizeof(product));
-    memcpy(ret->right, &right, sizeof(right));
+    atoll_half_f64 worst[2] = {0}, error2[2] = {0}, expected2[2] = {0}, got2[2] = {0}, product[2] = {0};
+    atoll_half_i64 right[2] = {~(atoll_half_i64){0}, ~(atoll_half_i64){0}};
+    for (size_t i = 0; i < n; i += ATOLL_WIDE_LANES)
+        for (size_t h = 0; h < 2; h++) {
+            size_t at = i + h * ATOLL_WIDE_HALF_LANES;
+            atoll_half_f64 got = *(const atoll_half_f64 *)(y + at), want = *(const atoll_half_f64 *)(r + at);
+            atoll_half_f64 size = ATOLL_HALF_MAGNITUDE(want), s = {0};
+            if (scale)
+                s = *(const atoll_half_f64 *)(scale + at);
+            atoll_half_f64 d = ATOLL_HALF_MAGNITUDE(got - want),
+                           bound = t->atol + t->rtol * ATOLL_HALF_LARGER(s, size);
+            atoll_half_f64 ratio = d / (bound + 1e-300);
+            right[h] &= d <= bound;
+            worst[h] = ATOLL_HALF_LARGER(ratio, worst[h]);
+            error2[h] += d * d;
+            expected2[h] += want * want;
+            got2[h] += got * got;
+            product[h] += got * want;
+        }
+    memcpy(ret->worst, worst, sizeof(worst));
+    memcpy(ret->error2, error2, sizeof(error2));
+    memcpy(ret->expected2, expected2, sizeof(expected2));
+    memcpy(ret->got2, got2, sizeof(got2));
+    memcpy(ret->product, product, sizeof(product));
+    memcpy(ret->right, right, sizeof(right));
     return 0;
 }
 ATOLL_WIDE_FUNCTION(int, chunk_sum,

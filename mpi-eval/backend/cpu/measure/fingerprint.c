@@ -40,28 +40,28 @@ ATOLL_WIDE_BODY double lanes_sum(const double *lane)
     return lane[0] + lane[1] + lane[2] + lane[3] + (lane[4] + lane[5] + lane[6] + lane[7]);
 }
 
-/* atoll_wide_f64 is not passed by value: its binary interface depends on the width. */
-#define MAGNITUDE(x) ((atoll_wide_f64)((atoll_wide_i64)(x)&INT64_MAX))
-#define LARGER(x, y)                                                                                         \
-    ((atoll_wide_f64)(((atoll_wide_i64)(x) & ((x) > (y))) | ((atoll_wide_i64)(y) & ~((x) > (y)))))
-
 ATOLL_WIDE_BODY int expect_block_body(const double *w, const double *values, const double *scale,
                                       const struct atoll_tolerance *t, struct block_sums *ret)
 {
-    atoll_wide_f64 sum = {0}, bound = {0}, magnitude = {0}, zero = {0}, expected2 = {0}, bound2 = {0};
-    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES) {
-        atoll_wide_f64 weight = *(const atoll_wide_f64 *)(w + i), r = *(const atoll_wide_f64 *)(values + i);
-        atoll_wide_f64 s = scale ? *(const atoll_wide_f64 *)(scale + i) : zero, size = MAGNITUDE(r);
-        atoll_wide_f64 product = weight * r, own = t->atol + t->rtol * LARGER(s, size);
-        sum += product;
-        magnitude += MAGNITUDE(product);
-        bound += MAGNITUDE(weight) * own;
-        expected2 += r * r;
-        bound2 += own * own;
-    }
-    *ret = (struct block_sums){lanes_sum((const double *)&sum), lanes_sum((const double *)&bound),
-                               lanes_sum((const double *)&magnitude), lanes_sum((const double *)&expected2),
-                               lanes_sum((const double *)&bound2)};
+    atoll_half_f64 sum[2] = {0}, bound[2] = {0}, magnitude[2] = {0}, expected2[2] = {0}, bound2[2] = {0};
+    for (size_t i = 0; i < BLOCK; i += ATOLL_WIDE_LANES)
+        for (size_t h = 0; h < 2; h++) {
+            size_t at = i + h * ATOLL_WIDE_HALF_LANES;
+            atoll_half_f64 weight = *(const atoll_half_f64 *)(w + at),
+                           r = *(const atoll_half_f64 *)(values + at);
+            atoll_half_f64 size = ATOLL_HALF_MAGNITUDE(r), s = {0};
+            if (scale)
+                s = *(const atoll_half_f64 *)(scale + at);
+            atoll_half_f64 product = weight * r, own = t->atol + t->rtol * ATOLL_HALF_LARGER(s, size);
+            sum[h] += product;
+            magnitude[h] += ATOLL_HALF_MAGNITUDE(product);
+            bound[h] += ATOLL_HALF_MAGNITUDE(weight) * own;
+            expected2[h] += r * r;
+            bound2[h] += own * own;
+        }
+    *ret = (struct block_sums){lanes_sum((const double *)sum), lanes_sum((const double *)bound),
+                               lanes_sum((const double *)magnitude), lanes_sum((const double *)expected2),
+                               lanes_sum((const double *)bound2)};
     return 0;
 }
 ATOLL_WIDE_FUNCTION(int, expect_block,
