@@ -186,7 +186,20 @@ def check_file(text, kernel_source, driver):
         raise SystemExit("other shapes are taken")
     except RuntimeError as error:
         assert "inputs of shapes (17, 10), (17, 3); the kernel is for x (6, 10), y (6, 7)" in str(error), error
+    check_large(context)
     check_plans(context)
+
+
+def check_large(context):
+    """Nobody ran the kernel there: places may be of 32 bits."""
+    tensors = [t for t in context["KERNEL"]["tensors"] if t["role"] == "in"]
+    assert context["dims_for"](tensors, [(2**26, 10), (2**26, 7)], {})["batch_size"] == 2**26
+    assert context["dims_for"](tensors, [(2**27, 10), (2**27, 7)], {"batch_size": 2**27})["batch_size"] == 2**27, "the problem's own"
+    try:
+        context["dims_for"](tensors, [(2**27, 10), (2**27, 7)], {})
+        raise SystemExit("places of more than 30 bits are taken")
+    except RuntimeError as error:
+        assert "x has 1342177280 elements at these shapes" in str(error), error
 
 
 def check_plans(context):

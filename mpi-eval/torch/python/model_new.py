@@ -10,6 +10,7 @@ import base64
 import ctypes
 import ctypes.util
 import glob
+import math
 import os
 import re
 import sys
@@ -350,6 +351,9 @@ def shape_of(tensor, dims):
 
 # ---- the problem ----
 
+PLACES_UNKNOWN = 1 << 30  # as seeds' NARROW: 32 bits are enough below it, with what a window reaches beyond a tensor
+
+
 def load_problem():
     """Its text, executed where it disturbs nothing of the caller's."""
     names = {"__name__": "problem"}
@@ -365,6 +369,14 @@ def tensors_in(value):
     return [t for part in value for t in tensors_in(part)] if isinstance(value, (list, tuple)) else []
 
 
+def refuse_large(dims):
+    """Nobody has run the kernel at these dims, and places may be of 32 bits in it."""
+    for t in KERNEL["tensors"]:
+        if math.prod(shape_of(t, dims)) >= PLACES_UNKNOWN:
+            raise RuntimeError("%s has %d elements at these shapes; shapes that the kernel was not measured at are taken below %d elements a tensor" % (
+                t["name"], math.prod(shape_of(t, dims)), PLACES_UNKNOWN))
+
+
 def dims_for(tensors, shapes, constants):
     """The task's dims at these shapes: the problem's own constants, else a variant's, else what the shapes themselves say."""
     bench = dict(KERNEL["dims"])
@@ -372,8 +384,11 @@ def dims_for(tensors, shapes, constants):
     told = dict(bench)
     for tensor, shape in zip(tensors, shapes):
         told.update({e: n for e, n in zip(tensor["shape"], shape) if e in told})
-    for dims in [bench] + list(KERNEL["variants"].values()) + [told]:
+    known = [bench] + list(KERNEL["variants"].values())
+    for dims in known + [told]:
         if all(shape_of(t, dims) == tuple(s) for t, s in zip(tensors, shapes)):
+            if dims not in known:
+                refuse_large(dims)
             return dims
     raise RuntimeError("inputs of shapes %s; the kernel is for %s" % (
         ", ".join(str(tuple(s)) for s in shapes), ", ".join("%s %s" % (t["name"], shape_of(t, bench)) for t in tensors)))
