@@ -199,7 +199,7 @@ static void add_rival(const struct atoll_query *q, const struct atoll_row_task *
         return;
     s->rival_versions = versions_of(q, s->row);
     s->headline = ATOLL_OVER_RIVAL;
-    add_quotient(rival, row->rival_ns, row->best_ns);
+    add_quotient(rival, row->rival_ns, s->best_ns); /* the time that stands beside it */
     rival->yardstick_lo_ns = row->rival_lo_ns;
     rival->yardstick_hi_ns = row->rival_hi_ns;
     if (row->final_rival_ratio > 0) {
@@ -219,7 +219,7 @@ static void add_rival(const struct atoll_query *q, const struct atoll_row_task *
     if (row->eager_ns > 0 && row->eager_ns <= row->rival_ns)
         *eager = *rival; /* it is the rival */
     else
-        add_quotient(eager, row->eager_ns, row->best_ns);
+        add_quotient(eager, row->eager_ns, s->best_ns);
 }
 
 static int says_no_operations(const struct atoll_tables *t, const struct atoll_row_task *row)

@@ -161,7 +161,8 @@ static void test_rivals_first(void **state)
     assert_true(rival->is_final && rival->ratio == SAMPLE_RIVAL_RATIO && rival->pair_count == 12);
     assert_true(rival->yardstick_ns == 1e6 * SAMPLE_RIVAL_RATIO && t.best_ns == 1e6 &&
                 t.best_lo_ns == 0.99e6);
-    assert_true(!eager->is_final && fabs(eager->ratio - row.eager_ns / row.best_ns) < 1e-12);
+    assert_true(!eager->is_final && fabs(eager->ratio - row.eager_ns / t.best_ns) < 1e-12);
+    assert_true(t.best_ns != row.best_ns);
     assert_true(t.over[ATOLL_OVER_SEED].is_final && t.over[ATOLL_OVER_SEED].pair_count == 16);
     assert_string_equal(t.rival, "compiled");
     assert_string_equal(t.rival_versions, "torch 2.11.0, CUDA 13.0, Triton 3.5");
@@ -175,11 +176,12 @@ static void test_rivals_first(void **state)
     assert_int_equal(t.headline, ATOLL_OVER_SEED);
     assert_true(!(t.over[ATOLL_OVER_RIVAL].ratio > 0) && t.over[ATOLL_OVER_SEED].ratio > 1);
     assert_string_equal(t.rival, "");
-    /* Before the final comparison: the quotient of two medians. */
+    /* Before the final comparison: the quotient of two medians, of those that stand in the table. */
     row.final_rival_ratio = 0;
     atoll_tables_set((struct atoll_tables *)(uintptr_t)tables, ATOLL_TABLE_TASKS, 1, &row);
     atoll_query_task_summary(query, 1, &t);
-    assert_true(!rival->is_final && fabs(rival->ratio - row.rival_ns / row.best_ns) < 1e-12);
+    assert_true(!rival->is_final && fabs(rival->ratio - row.rival_ns / row.final_best_ns) < 1e-12);
+    assert_true(t.best_ns == row.final_best_ns && t.best_ns != row.best_ns);
     assert_true(rival->yardstick_lo_ns > 0 && rival->pair_count == 0);
 }
 
