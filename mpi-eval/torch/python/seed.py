@@ -633,7 +633,7 @@ class Seed:
         """Whether a kernel's places may be of 32 bits: all variants have room in them, twice, as loops step beyond their ends; no value is an
         integer, which might be a place; and there are divisions, for whose sake it is worth it."""
         return self.target.offers("NARROW") and any(form.divides for form in forms) and \
-            all(form.reach < NARROW_LIMIT for form in forms) and not _has_integers(forms[0].root)
+            all(form.reach <= NARROW_LIMIT for form in forms) and not _has_integers(forms[0].root)
 
     def way(self, kernel):
         """In words, which threads compute what."""

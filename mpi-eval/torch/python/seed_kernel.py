@@ -152,9 +152,6 @@ class Kernel:
     def flat(self, index, shape):
         self.reaches(shape)
         terms = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
-        own = [(i, e) for i, e in zip(self.coordinates, self.shape) if not is_one(e)]
-        if terms == own and terms and None not in self.coordinates:
-            return "i"
         terms = self.joined(terms)
         text = ""
         for i, e in terms:
@@ -164,13 +161,23 @@ class Kernel:
         return text or "0"
 
     def joined(self, terms):
-        """Neighbouring axes whose index was split from a flat one have that one again."""
-        for index, extents, flat in self.splits:
-            for start in range(len(terms) - len(index) + 1):
-                run = terms[start:start + len(index)]
-                if [i for i, _ in run] == index and [e for _, e in run] == extents:
-                    terms = terms[:start] + [(flat, product(extents, self.target.variants))] + terms[start + len(index):]
-                    break
+        """Neighbouring axes whose index was split from a flat one have that one again, or its quotient or remainder where they are its first
+        or its last axes alone."""
+        own = [(i, e) for i, e in zip(self.coordinates, self.shape) if not is_one(e)]
+        splits = [([i for i, _ in own], [e for _, e in own], "i")] if own and None not in self.coordinates else []
+        for index, extents, flat in splits + self.splits:
+            terms = self.joined_run(terms, index, extents, lambda: flat)
+            for count in range(len(index) - 1, 1, -1):
+                inner, outer = self.times(extents[count:]), self.times(extents[-count:])
+                terms = self.joined_run(terms, index[-count:], extents[-count:], lambda: self.place("%s %% %s" % (wrap(flat), wrap(outer))))
+                terms = self.joined_run(terms, index[:count], extents[:count], lambda: self.place("%s / %s" % (wrap(flat), wrap(inner))))
+        return terms
+
+    def joined_run(self, terms, index, extents, whole):
+        for start in range(len(terms) - len(index) + 1):
+            run = terms[start:start + len(index)]
+            if [i for i, _ in run] == index and [e for _, e in run] == extents:
+                return terms[:start] + [(whole(), product(extents, self.target.variants))] + terms[start + len(index):]
         return terms
 
     def place(self, text):
