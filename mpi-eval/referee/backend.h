@@ -123,8 +123,8 @@ struct atoll_backend {
     /* Rivals (rival.h).  torch_place says where a torch process works on this device: all but python and cancelled.  NULL: none.
      * torch_inputs says how such a process makes the inputs of an input set itself ({tensor: {"fills": ...}}, fill.py); NULL: it
      * is handed their bytes.  let_go: the device is left to another process for a while, with all memory; it is taken again when
-     * it is needed.  NULL: nothing to be left.  calm: before such a process times anything, until what was given back before disturbs
-     * it no more.  NULL: nothing does. */
+     * it is needed.  NULL: nothing to be left.  calm: before such a process times anything, until nothing of ours disturbs it any
+     * more: what was given back before, a child that is being set up.  NULL: nothing does. */
     void (*torch_place)(struct atoll_referee *referee, struct atoll_torch_place *place);
     json_t *(*torch_inputs)(const struct atoll_task *task, const struct atoll_input_set *input_set,
                             struct atoll_err *err);

@@ -146,6 +146,7 @@ static const char *calibration_how(const struct atoll_referee *r, char *text, si
 static int measure(struct atoll_referee *r, struct atoll_err *err)
 {
     char how[CALIBRATION_HOW_BYTES];
+    atoll_cpu_settle(r);
     if (atoll_calibration_measure(atoll_cpu_of(r)->calibration, &r->info, &r->jitter_ns, err) != 0)
         return -1;
     atoll_kept_calibration_write(&r->info, calibration_how(r, how, sizeof(how)), atoll_clock_unix_ns(),
@@ -478,5 +479,6 @@ const struct atoll_backend atoll_backend_cpu = {
     .variant_fits = variant_fits,
     .leads_admission = 1,
     .torch_place = torch_place,
+    .calm = atoll_cpu_settle,
     .describe = describe,
 };

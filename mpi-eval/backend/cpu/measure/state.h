@@ -28,6 +28,7 @@ struct atoll_cpu {
     /* on the cores of candidates; NULL where the referee has no core of its own, or where no instruction puts out of their caches
      * what it has touched */
     struct atoll_team *team;
+    struct atoll_runner *moving;   /* borrowed: the worker that sets up its next child; NULL none */
     struct atoll_probes probes[2]; /* before and after samples */
     double busy;                   /* share of samples that others disturbed lately */
 };
@@ -36,6 +37,9 @@ static inline struct atoll_cpu *atoll_cpu_of(const struct atoll_referee *referee
 {
     return (struct atoll_cpu *)referee->device_state;
 }
+
+/* Before anything is timed: until no worker of a candidate sets up its next child (atoll_runner_settle). */
+void atoll_cpu_settle(struct atoll_referee *referee);
 
 enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee,
                                                    const struct atoll_prepared *prepared, const void *object,

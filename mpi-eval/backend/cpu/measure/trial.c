@@ -51,9 +51,18 @@ enum atoll_verdict atoll_cpu_loaded_candidate_open(struct atoll_referee *referee
 
 void atoll_cpu_loaded_candidate_close(struct atoll_referee *referee, struct atoll_loaded_candidate *candidate)
 {
-    (void)referee;
+    struct atoll_cpu *cpu = atoll_cpu_of(referee);
+    if (cpu->moving == candidate->runner)
+        cpu->moving = NULL;
     atoll_runner_destroy(candidate->runner);
     candidate->runner = NULL;
+}
+
+void atoll_cpu_settle(struct atoll_referee *referee)
+{
+    struct atoll_cpu *cpu = atoll_cpu_of(referee);
+    atoll_runner_settle(cpu->moving);
+    cpu->moving = NULL;
 }
 
 /* Everything one trial owns while it runs.  Blocks: tensors by number, then the plan's scratch. */
@@ -254,7 +263,7 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     return stage_launches(s, err);
 }
 
-/* The child is forked while its buffers are filled, and its threads wake up while caches are flushed, or on a busy machine
+/* The child is forked while the outputs of the sample before are checked and its own buffers are filled, and its threads wake up while caches are flushed, or on a busy machine
  * after that, so that the kernel's time slice is not spent before the sample begins; a warm sample
  * has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
  * candidate leaves there is gone or of no use. */
@@ -267,6 +276,9 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
     int failed = stage_fill(s, warming, err);
     atoll_team_settle(s->cpu->team);
     stage_mark(s, ATOLL_PHASE_INPUTS);
+    if (s->cpu->moving != runner)
+        atoll_cpu_settle(s->referee);
+    s->cpu->moving = NULL; /* its own child stands before it is armed */
     int is_busy = s->cpu->busy > BUSY_SHARE;
     if (!is_busy)
         atoll_runner_arm(runner);
@@ -275,12 +287,12 @@ static int stage_run_once(struct stage *s, int warming, struct atoll_run_result 
         atoll_memory_flush(s->cpu->memory, s->blocks, s->block_count);
     stage_mark(s, ATOLL_PHASE_FLUSH);
     if (failed) { /* nothing to run: the child goes with its worker */
-        atoll_runner_destroy(runner);
-        s->candidate->runner = NULL;
+        atoll_cpu_loaded_candidate_close(s->referee, s->candidate);
         return -1;
     }
     atoll_oracle_settle(s->known->oracle);
     atoll_runner_finish(runner, &s->request, result);
+    s->cpu->moving = runner;
     double now = atoll_referee_now_ns(), *ns = s->referee->phases.ns;
     ns[ATOLL_PHASE_SPAN] += result->ns;
     ns[ATOLL_PHASE_DEATH] += result->stop_ns;
@@ -352,8 +364,7 @@ static int stage_run(struct stage *s, struct atoll_trial *t, struct atoll_run_re
         }
         if (result->status != ATOLL_RUN_LOST)
             return 0;
-        atoll_runner_destroy(s->candidate->runner);
-        s->candidate->runner = NULL;
+        atoll_cpu_loaded_candidate_close(s->referee, s->candidate);
     }
     return atoll_err_set(err, ATOLL_E_CHILD, "the worker was lost %d times: %s", LOST_LIMIT, result->detail);
 }
@@ -580,9 +591,6 @@ void atoll_cpu_trial(struct atoll_referee *referee, struct atoll_case *known,
         trial_set(ret_trial, ATOLL_V_INFRASTRUCTURE, 0, "%s", err.text);
     if (s->expected && ret_trial->verdict == ATOLL_V_CORRECT && !ret_trial->detail[0])
         atoll_trial_note_precision(ret_trial, s->expected->truth.precision, "");
-    double settles_ns = atoll_referee_now_ns();
-    atoll_runner_settle(candidate->runner);
-    referee->phases.ns[ATOLL_PHASE_FORK] += atoll_referee_now_ns() - settles_ns;
     for (size_t i = 0; i < s->block_count; i++)
         atoll_block_close(s->cpu->memory, &s->blocks[i]);
     s->block_count = 0;

@@ -16,10 +16,11 @@
  *         <--------------------------------------------------  page.done = 1, parks
  *   SIGKILL to its group ------------------------------------> dies
  *         <------------ ENDED   after a probe of its own; the child stays a zombie
- *                             fork ... (reaps it when the next one has ended, so that the pid that the referee kills is
- *                             never another process)
+ *                             wipes the page, fork ... (reaps it when the next one has ended, so that the pid that the
+ *                             referee kills is never another process)
  *
- * A child is set up before it is known what it will run, while the referee looks at what the one before it left.
+ * A child is set up before it is known what it will run, while the referee looks at what the one before it left; a RUN that
+ * comes before READY waits for it in the socket.
  * Buffers may be written until the doorbell: the child only maps them before.
  * The page is writable by candidate code: nothing on it is believed beyond "it may be done now" once the doorbell
  * rang. */
@@ -41,7 +42,7 @@
 #include "core/task/task.h"
 #include "mpi-eval/backend/cpu/process/runner.h"
 
-#define ATOLL_CONTROL_VERSION      7
+#define ATOLL_CONTROL_VERSION      8
 #define ATOLL_CONTROL_SYMBOL_LIMIT 64
 #define ATOLL_CONTROL_SYMBOL_BYTES 64
 #define ATOLL_CONTROL_THREAD_LIMIT 1024
@@ -130,7 +131,8 @@ struct atoll_control_reply {
     int32_t unused;
     int64_t switches, cpu_ns;   /* ENDED: of all its threads; -1 unknown */
     int64_t ended_ns, probe_ns; /* ENDED: when that was (CLOCK_MONOTONIC_RAW); the worker's probe after it */
-    char text[ATOLL_CONTROL_TEXT_BYTES]; /* REFUSED */
+    char text
+        [ATOLL_CONTROL_TEXT_BYTES]; /* REFUSED: why; ENDED: what the page says of trouble, not to be believed */
 };
 
 /* One argument word as a shim sees it. */

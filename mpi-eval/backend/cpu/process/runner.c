@@ -1,5 +1,6 @@
-/* The referee's half of the protocol in control.h.  The referee kills a sample by the pid that it told before any
- * candidate code ran in it; the zygote keeps a dead sample as a zombie until the next one has ended, so that this pid is
+/* The referee's half of the protocol in control.h.  A run may be sent while its child is still being set up: the child that
+ * takes it has said its pid by then.  The referee kills a sample by that pid, which it was told before any candidate code ran
+ * in it; the zygote keeps a dead sample as a zombie until the next one has ended, so that this pid is
  * never another process.
  *
  * A forged "done" buys candidate code the time from the referee stopping its clock to SIGKILL taking effect on
@@ -438,20 +439,23 @@ static double await_word(const struct atoll_runner *runner, _Atomic uint32_t *wo
     }
 }
 
-/* -1: there is no child for the next run, and there will be none. */
-static int settle(struct atoll_runner *runner)
+/* 1: the child of the next run has said that it stands; 0: not within timeout_ns; -1: there is none, and there will be none. */
+static int look_ahead(struct atoll_runner *runner, double timeout_ns)
 {
-    struct atoll_control_reply reply;
-    if (runner->ahead == 0 && receive_reply(runner, SETUP_TIMEOUT_NS, &reply) == 1 &&
-        reply.type == ATOLL_CONTROL_READY && reply.pid > 0)
-        runner->ahead = reply.pid;
-    return runner->ahead > 0 ? 0 : -1;
+    struct atoll_control_reply *reply = &runner->progress.end; /* should it have ended, it says why */
+    int status = runner->ahead > 0 ? 1 : receive_reply(runner, timeout_ns, reply);
+    if (runner->ahead > 0 || status == 0)
+        return status;
+    if (status < 0 || reply->type != ATOLL_CONTROL_READY || reply->pid <= 0)
+        return -1;
+    runner->ahead = reply->pid;
+    return 1;
 }
 
 void atoll_runner_settle(struct atoll_runner *runner)
 {
     if (runner && runner->worker > 0)
-        settle(runner); /* trouble is the next run's */
+        look_ahead(runner, SETUP_TIMEOUT_NS); /* trouble is the next run's */
 }
 
 static void await_ready(const struct atoll_runner *runner, struct progress *progress)
@@ -530,13 +534,8 @@ int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_reque
     if (fill_run(runner, request, err) != 0)
         return -1;
     runner->request = request;
-    int is_lost = settle(runner) != 0;
-    runner->progress = (struct progress){.lost = is_lost, .pid = runner->ahead};
-    runner->ahead = 0;
-    if (is_lost)
-        return 0;                                      /* the page says why */
-    memset(runner->page, 0, ATOLL_CONTROL_PAGE_BYTES); /* all of it: samples must not write to each other */
-    if (send_run(runner, request) != 0)
+    runner->progress = (struct progress){0};
+    if (look_ahead(runner, 0) < 0 || send_run(runner, request) != 0)
         runner->progress.lost = 1;
     return 0;
 }
@@ -547,6 +546,11 @@ void atoll_runner_arm(struct atoll_runner *runner)
     if (progress->armed || has_failed(progress))
         return;
     double begin = atoll_clock_raw_ns();
+    progress->lost = look_ahead(runner, SETUP_TIMEOUT_NS) != 1;
+    progress->pid = runner->ahead;
+    runner->ahead = 0;
+    if (progress->lost)
+        return;
     window_begin(runner); /* what compiles on these cores would keep the threads from them when they wake */
     await_ready(runner, progress);
     progress->armed = 1;
@@ -639,9 +643,8 @@ void atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_req
         sample_time(runner, request, &result);
     else {
         /* A sample that never became ready is our trouble, whatever it ended with. */
-        char trouble[sizeof(runner->page->trouble)];
-        memcpy(trouble, runner->page->trouble, sizeof(trouble));
-        trouble[sizeof(trouble) - 1] = '\0';
+        char *trouble = progress->end.text;
+        trouble[progress->end.type == ATOLL_CONTROL_ENDED ? sizeof(progress->end.text) - 1 : 0] = '\0';
         result.status = ATOLL_RUN_LOST;
         if (progress->lost && !trouble[0])
             snprintf(result.detail, sizeof(result.detail), "atoll-worker is lost");

@@ -131,8 +131,8 @@ struct atoll_run_result {
  * ours. */
 int atoll_runner_run(struct atoll_runner *runner, const struct atoll_run_request *request,
                      struct atoll_run_result *ret_result, struct atoll_err *err);
-/* The same in steps.  After start the caller may write the buffers while the child is set up; arm lets the
- * threads take their cores (the caller may go on writing and flushing); finish rings and judges.  request:
+/* The same in steps.  After start, which waits for nothing, the caller may write the buffers while the child is set up; arm waits
+ * for that and lets the threads take their cores (the caller may go on writing and flushing); finish rings and judges.  request:
  * borrowed until finish. start returns -1 only for bad requests of ours, and then nothing is to be
  * finished. */
 int atoll_runner_start(struct atoll_runner *runner, const struct atoll_run_request *request,

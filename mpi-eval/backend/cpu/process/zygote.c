@@ -223,7 +223,7 @@ int atoll_zygote_load(struct atoll_zygote *zygote, struct atoll_err *err)
     return error ? atoll_err_errno(err, error, "atoll-worker cannot apply its seccomp filter") : 0;
 }
 
-static void await_end(pid_t pid, int is_probed, struct atoll_control_reply *reply)
+static void await_end(const struct atoll_zygote *zygote, pid_t pid, struct atoll_control_reply *reply)
 {
     siginfo_t info;
     struct rusage usage = {.ru_nivcsw = -1};
@@ -239,15 +239,17 @@ static void await_end(pid_t pid, int is_probed, struct atoll_control_reply *repl
     reply->switches = usage.ru_nivcsw;
     reply->cpu_ns = usage.ru_nivcsw < 0 ? -1 : atoll_cpu_time_ns(&usage);
     reply->ended_ns = atoll_clock_read_ns(CLOCK_MONOTONIC_RAW);
-    if (is_probed)
+    if (zygote->setup.spin)
         atoll_probe_core();
     reply->probe_ns = atoll_clock_read_ns(CLOCK_MONOTONIC_RAW) - reply->ended_ns;
+    memcpy(reply->text, zygote->page->trouble, sizeof(zygote->page->trouble));
 }
 
-/* One child: set up, given a run, and dead.  -1: it is the last. */
+/* One child: set up, given a run, and dead; samples must not write to each other.  -1: it is the last. */
 static int serve_child(const struct atoll_zygote *zygote, pid_t *ret_pid)
 {
     struct atoll_control_reply reply;
+    memset(zygote->page, 0, ATOLL_CONTROL_PAGE_BYTES);
     pid_t pid = fork();
     if (pid == 0)
         atoll_sample_run(zygote);
@@ -255,7 +257,7 @@ static int serve_child(const struct atoll_zygote *zygote, pid_t *ret_pid)
         return -1;
     setpgid(pid, pid); /* the child does it too: whoever is first */
     *ret_pid = pid;
-    await_end(pid, zygote->setup.spin != 0, &reply);
+    await_end(zygote, pid, &reply);
     return atoll_control_send(&reply);
 }
 

@@ -29,6 +29,8 @@ static struct {
     struct atoll_id contents[RUN_LIMIT]; /* of the inputs */
     uint64_t guards[RUN_LIMIT];          /* the first word of the first buffer's file */
     const struct atoll_runner *finished; /* whose candidate ran last */
+    int settled;                         /* the child that follows it was waited for */
+    size_t turns, unsettled;             /* runs of another one than that; of these, without such a wait */
     int trespass;                        /* 1: what stands there is changed right after each untimed run */
 } seen;
 
@@ -52,6 +54,15 @@ static struct atoll_id contents_of(const struct atoll_run_request *request)
     return atoll_id_of(bytes, length);
 }
 
+/* What takes time here whenever a candidate's child is waited for, and when a worker is ended: 0 no longer than it does. */
+static double settle_ns, end_ns;
+
+static void pass(double ns)
+{
+    for (double until = atoll_clock_mono_ns() + ns; atoll_clock_mono_ns() < until;)
+        ;
+}
+
 void __real_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
                                 struct atoll_run_result *ret_result);
 void __wrap_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_run_request *request,
@@ -64,7 +75,11 @@ void __wrap_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_
         assert_true(pread(request->buffers[0].fd, &seen.guards[seen.runs], 8, 0) == 8);
         seen.contents[seen.runs++] = contents_of(request);
         seen.touches += request->touch != 0;
+        seen.turns += seen.finished && seen.finished != runner;
+        seen.unsettled += seen.finished && seen.finished != runner && !seen.settled;
         seen.finished = runner;
+        seen.settled = 0;
+        pass(settle_ns);
     }
     __real_atoll_runner_finish(runner, request, ret_result);
     if (request->kind == ATOLL_RUN_CANDIDATE && seen.trespass && seen.runs % 2) {
@@ -73,20 +88,11 @@ void __wrap_atoll_runner_finish(struct atoll_runner *runner, const struct atoll_
     }
 }
 
-/* What takes time here whenever the child that follows a candidate's sample is waited for, and when a worker is ended: 0 no longer than it does. */
-static double settle_ns, end_ns;
-
-static void pass(double ns)
-{
-    for (double until = atoll_clock_mono_ns() + ns; atoll_clock_mono_ns() < until;)
-        ;
-}
-
 void __real_atoll_runner_settle(struct atoll_runner *runner);
 void __wrap_atoll_runner_settle(struct atoll_runner *runner);
 void __wrap_atoll_runner_settle(struct atoll_runner *runner)
 {
-    pass(runner && runner == seen.finished ? settle_ns : 0);
+    seen.settled |= runner && runner == seen.finished;
     __real_atoll_runner_settle(runner);
 }
 
@@ -311,6 +317,9 @@ static void test_duel(void **state)
     assert_int_equal(seen.flushes, 0);
     assert_true(seen.runs >= 4 * d.pair_count && d.pair_count > 0);
     assert_int_equal(seen.touches, seen.runs);
+    /* Nothing of one side moves while the other one is timed. */
+    assert_true(seen.turns >= d.pair_count);
+    assert_int_equal(seen.unsettled, 0);
     built_fini(&b);
     rig_close(&g);
 }

@@ -20,6 +20,7 @@
 #define WORKER      ATOLL_BUILD_DIR "/atoll-worker"
 #define BYTES       65536
 #define TABLE_BYTES 262144 /* in the object */
+#define LATE_ROW    5      /* MiB of stack tell the worker that this program is which one it is to be */
 
 static const char source[] =
     "union w { long long i64; double f64; void *p; };\n"
@@ -561,6 +562,42 @@ static void test_slow_loads(void **state)
     }
 }
 
+/* A run is sent while its child is still being set up: this worker takes it before it says that one stands. */
+static void test_start_waits_for_nothing(void **state)
+{
+    (void)state;
+    struct atoll_err err = ATOLL_ERR_INIT;
+    struct atoll_runner_settings settings = {"/proc/self/exe", 1, NULL, 0, (uint64_t)LATE_ROW << 20};
+    struct atoll_runner *runner =
+        atoll_runner_create(&settings, object, object_length, 1, symbols, SYMBOL_COUNT, &err);
+    struct atoll_run_request request = request_of(COUNT, 1);
+    if (!runner)
+        fail_msg("%s", err.text);
+    struct atoll_run_result result = run(runner, &request);
+    assert_int_equal(result.status, ATOLL_RUN_LOST); /* it is only half a worker */
+    assert_string_equal(result.detail, "the sample did not start: it took the run first");
+    atoll_runner_destroy(runner);
+}
+
+/* Says that a child stands once it has got a run, and gives up then. */
+static int be_late(void)
+{
+    static struct atoll_control_run taken;
+    struct atoll_control_reply reply = {.type = ATOLL_CONTROL_LOADED};
+    alarm(10); /* nobody waits for longer */
+    if (atoll_control_send(&reply) != 0 || recv(ATOLL_CONTROL_FD_SOCKET, &taken, sizeof(taken), 0) <= 0 ||
+        taken.type != ATOLL_CONTROL_RUN)
+        return 2;
+    reply = (struct atoll_control_reply){.type = ATOLL_CONTROL_READY, .pid = getpid()};
+    if (atoll_control_send(&reply) != 0)
+        return 2;
+    reply.type = ATOLL_CONTROL_ENDED;
+    snprintf(reply.text, sizeof(reply.text), "it took the run first");
+    return atoll_control_send(&reply) == 0 && recv(ATOLL_CONTROL_FD_SOCKET, &taken, sizeof(taken), 0) == 0
+               ? 0
+               : 2;
+}
+
 /* This program as a worker. */
 static int be_a_worker(void)
 {
@@ -570,6 +607,8 @@ static int be_a_worker(void)
         return 2;
     if (setup.stack_bytes != 3u << 20)
         send(ATOLL_CONTROL_FD_SOCKET, &loading, sizeof(loading), 0);
+    if (setup.stack_bytes == (uint64_t)LATE_ROW << 20)
+        return be_late();
     raise(setup.stack_bytes == 2u << 20 ? SIGKILL : SIGPROF);
     return 2;
 }
@@ -594,6 +633,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_lost_worker),
         cmocka_unit_test(test_slow_loads),
+        cmocka_unit_test(test_start_waits_for_nothing),
         cmocka_unit_test(test_window_and_pinning),
         cmocka_unit_test(test_names),
     };
