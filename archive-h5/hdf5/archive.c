@@ -69,16 +69,21 @@ static int seal_visit(void *context, const struct atoll_attempt *attempt, const 
     return atoll_projection_visit(s->projection, attempt, record, err);
 }
 
-static int segment_make(struct atoll_projection *projection, const char *origin, const char *dir,
-                        const struct atoll_file_ops *ops, struct atoll_err *err)
+/* Where no segment came before, it holds what the archive holds. */
+static int files_make(const struct sealing *s, const char *origin, const char *dir, const char *archive,
+                      const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char path[PATH_MAX];
+    const struct atoll_tables *all = atoll_projection_tables(s->projection);
     if (atoll_segment_name(dir, path, sizeof(path), err) != 0)
         return -1;
-    struct atoll_tables *cut = atoll_projection_cut(projection, err);
+    if (atoll_projection_is_whole(s->projection))
+        return atoll_segment_write_twice(path, archive, all, origin, ops, err);
+    struct atoll_tables *cut = atoll_projection_cut(s->projection, err);
     int failed = cut ? atoll_segment_write(path, cut, origin, ops, err) : -1;
     atoll_tables_destroy(cut);
-    return failed;
+    atoll_campaign_show_life(s->campaign);
+    return failed ? -1 : atoll_segment_write(archive, all, origin, ops, err);
 }
 
 int atoll_archive_seal(const struct atoll_campaign *campaign, const char *attempt_dir,
@@ -99,11 +104,9 @@ int atoll_archive_seal(const struct atoll_campaign *campaign, const char *attemp
     if (!failed) {
         made_of(&report, origin);
         atoll_campaign_show_life(campaign);
-        failed = segment_make(s.projection, origin, attempt_dir, ops, err);
+        failed = files_make(&s, origin, attempt_dir, path, ops, err);
+        atoll_campaign_show_life(campaign);
     }
-    atoll_campaign_show_life(campaign);
-    if (!failed)
-        failed = atoll_segment_write(path, atoll_projection_tables(s.projection), origin, ops, err);
     atoll_projection_destroy(s.projection);
     return failed;
 }

@@ -14,6 +14,10 @@
  * that name, up to ATOLL_MADE_OF_BYTES - 1 bytes; NULL = no attribute. */
 int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
                         const struct atoll_file_ops *ops, struct atoll_err *err);
+/* The same, then copy from the same bytes, which are compared with those that are read back.  After a failure path may be there
+ * without copy. */
+int atoll_segment_write_twice(const char *path, const char *copy, const struct atoll_tables *tables,
+                              const char *made_of, const struct atoll_file_ops *ops, struct atoll_err *err);
 /* The attribute made_of of a file of this campaign and schema (ret_text: ATOLL_MADE_OF_BYTES); -1 when there
  * is no such file or attribute. */
 int atoll_segment_made_of(const char *path, const struct atoll_id *campaign, char *ret_text);

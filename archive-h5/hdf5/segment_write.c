@@ -229,26 +229,54 @@ static int verify(const char *path, const struct atoll_tables *t, struct atoll_e
                                 path);
 }
 
-int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
-                        const struct atoll_file_ops *ops, struct atoll_err *err)
+/* The bytes, which are known to be an archive, once more in a file of their own. */
+static int verify_copy(const char *path, const void *image, size_t length, struct atoll_err *err)
+{
+    size_t read_bytes;
+    char *again = atoll_file_read(path, length, &read_bytes, err);
+    if (!again)
+        return atoll_err_add(err, "while reading back what was just written");
+    int is_same = read_bytes == length && memcmp(again, image, length) == 0;
+    free(again);
+    return is_same ? 0
+                   : atoll_err_set(err, ATOLL_E_CORRUPT,
+                                   "%s: what was read back differs from what was written", path);
+}
+
+/* tables: NULL when a file of the same bytes was compared with them. */
+static int put_image(const char *path, const void *image, size_t length, const struct atoll_tables *tables,
+                     const struct atoll_file_ops *ops, struct atoll_err *err)
 {
     char temporary[PATH_MAX];
-    size_t length;
-    if (!ops)
-        ops = atoll_file_ops_real();
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return atoll_err_set(err, ATOLL_E_LIMIT, "path too long: %.80s...", path);
-    void *image = build_image(path, tables, made_of, &length, err);
-    if (!image)
+    if (atoll_file_write(ops, temporary, image, length, err) != 0)
         return -1;
-    int failed = atoll_file_write(ops, temporary, image, length, err);
-    free(image);
-    if (failed)
-        return -1;
-    if (verify(temporary, tables, err) != 0) {
+    if ((tables ? verify(temporary, tables, err) : verify_copy(temporary, image, length, err)) != 0) {
         ops->unlink(ops->context, temporary);
         return -1;
     }
     return atoll_file_put_in_place(ops, temporary, path, err) != 0 ? -1
                                                                    : atoll_file_sync_parent(ops, path, err);
+}
+
+int atoll_segment_write_twice(const char *path, const char *copy, const struct atoll_tables *tables,
+                              const char *made_of, const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    size_t length;
+    if (!ops)
+        ops = atoll_file_ops_real();
+    void *image = build_image(path, tables, made_of, &length, err);
+    if (!image)
+        return -1;
+    int failed = put_image(path, image, length, tables, ops, err) != 0 ||
+                 (copy && put_image(copy, image, length, NULL, ops, err) != 0);
+    free(image);
+    return failed ? -1 : 0;
+}
+
+int atoll_segment_write(const char *path, const struct atoll_tables *tables, const char *made_of,
+                        const struct atoll_file_ops *ops, struct atoll_err *err)
+{
+    return atoll_segment_write_twice(path, NULL, tables, made_of, ops, err);
 }

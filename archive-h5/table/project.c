@@ -309,6 +309,12 @@ void atoll_projection_mark(struct atoll_projection *p)
 {
     for (size_t t = 0; t < ATOLL_TABLE_COUNT; t++)
         p->marks[t] = atoll_tables_count(p->tables, (enum atoll_table)t);
+    p->is_marked = 1;
+}
+
+int atoll_projection_is_whole(const struct atoll_projection *p)
+{
+    return !p->is_marked;
 }
 
 int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,

@@ -41,6 +41,8 @@ const struct atoll_tables *atoll_projection_tables(const struct atoll_projection
 struct atoll_tables *atoll_projection_cut(struct atoll_projection *p, struct atoll_err *err);
 /* Like a cut whose copy is not wanted: what is there now is not new to the next one. */
 void atoll_projection_mark(struct atoll_projection *p);
+/* 1: a cut would have all rows, as there was none and no mark. */
+int atoll_projection_is_whole(const struct atoll_projection *p);
 
 /* The same with the place of the record in an error's text: for replays. */
 int atoll_projection_visit(struct atoll_projection *p, const struct atoll_attempt *attempt,

@@ -110,6 +110,7 @@ struct atoll_projection {
     uint32_t ordinal;
     uint32_t attempt, job; /* whose records come; job: a text */
     int64_t began_unix_ns;
+    int is_marked; /* marks mean something */
     uint64_t marks[ATOLL_TABLE_COUNT];
 };
 

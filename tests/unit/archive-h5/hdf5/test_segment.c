@@ -284,6 +284,75 @@ static void test_every_call_fails_once(void **state)
     free(before);
 }
 
+/* A disk that keeps another byte than it was given, in the n-th file that is written. */
+struct wrong_disk {
+    struct faulty real;
+    int files, wrong;
+};
+
+static int wrong_open(void *context, const char *name, int flags, mode_t mode)
+{
+    struct wrong_disk *disk = context;
+    disk->files += (flags & O_CREAT) != 0;
+    return atoll_file_ops_real()->open(NULL, name, flags, mode);
+}
+
+static ssize_t wrong_write_at(void *context, int fd, const void *bytes, size_t length, off_t offset)
+{
+    const struct wrong_disk *disk = context;
+    ssize_t done = pwrite(fd, bytes, length, offset);
+    unsigned char last = done > 0 ? ((const unsigned char *)bytes)[done - 1] ^ 1u : 0;
+    if (disk->files == disk->wrong && done > 0)
+        pwrite(fd, &last, 1, offset + done - 1);
+    return done;
+}
+
+/* Both files are whole and the same, or what is wrong is not there. */
+static void test_two_files(void **state)
+{
+    (void)state;
+    char copy[PATH_MAX], temporary[PATH_MAX];
+    size_t length, copy_length;
+    scratch_join(copy, dir, "copy.h5");
+    scratch_join(temporary, dir, "copy.h5.tmp");
+    struct faulty one;
+    assert_int_equal(atoll_segment_write(path, tables, "x", faulty_init(&one, FAULT_NONE, -1), NULL), 0);
+    for (long at = one.calls; at <= 2 * one.calls;
+         at++) { /* the first file's are those of test_every_call_fails_once */
+        struct faulty f;
+        struct atoll_err err = ATOLL_ERR_INIT;
+        int failed =
+            atoll_segment_write_twice(path, copy, tables, "x", faulty_init(&f, FAULT_FULL, at), &err) != 0;
+        assert_int_equal(failed, at < 2 * one.calls);
+        assert_int_equal(err.code, failed ? ATOLL_E_FULL : ATOLL_OK);
+        assert_int_equal(access(path, F_OK), 0);
+        assert_int_equal(access(temporary, F_OK), -1);
+        if (at < one.calls + 4) /* until the rename */
+            assert_int_equal(access(copy, F_OK), -1);
+    }
+    char *a = scratch_read(path, &length), *b = scratch_read(copy, &copy_length);
+    assert_int_equal(length, copy_length);
+    assert_memory_equal(a, b, length);
+    free(a);
+    free(b);
+    unlink(copy);
+    struct wrong_disk disk = {.wrong = 2};
+    struct atoll_err err = ATOLL_ERR_INIT;
+    faulty_init(&disk.real, FAULT_NONE, -1);
+    struct atoll_file_ops ops = disk.real.ops;
+    ops.context = &disk;
+    ops.open = wrong_open;
+    ops.write_at = wrong_write_at;
+    ops.fsync = atoll_file_ops_real()->fsync;
+    ops.fdatasync = atoll_file_ops_real()->fdatasync;
+    ops.rename = atoll_file_ops_real()->rename;
+    assert_int_equal(atoll_segment_write_twice(path, copy, tables, "x", &ops, &err), -1);
+    assert_int_equal(err.code, ATOLL_E_CORRUPT);
+    assert_non_null(strstr(err.text, "copy.h5.tmp: what was read back differs from what was written"));
+    assert_int_equal(access(copy, F_OK), -1);
+    assert_int_equal(access(temporary, F_OK), -1);
+}
+
 /* Killed at any call and the power lost: the old file or the new one, whole. */
 static void test_power_loss_at_every_step(void **state)
 {
@@ -577,6 +646,7 @@ int main(void)
         CASE(test_missing_and_newer),
         CASE(test_hostile_files),
         CASE(test_every_call_fails_once),
+        CASE(test_two_files),
         CASE(test_power_loss_at_every_step),
         CASE(test_merge),
         CASE(test_merge_of_two_campaigns),
