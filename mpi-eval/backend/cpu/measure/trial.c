@@ -263,9 +263,9 @@ static int stage_set(struct stage *s, struct atoll_err *err)
     return stage_launches(s, err);
 }
 
-/* The child is forked while the outputs of the sample before are checked and its own buffers are filled, and its threads wake up while caches are flushed, or on a busy machine
- * after that, so that the kernel's time slice is not spent before the sample begins; a warm sample
- * has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
+/* The child is forked while the outputs of the sample before are checked and its own buffers are filled, and its threads wake up
+ * while caches are flushed, or on a busy machine after that, so that the kernel's time slice is not spent before the sample begins; a
+ * warm sample has no flush, but a run before it, in another child over the same memory, on contents of another input set: whatever a
  * candidate leaves there is gone or of no use. */
 static int stage_run_once(struct stage *s, int warming, struct atoll_run_result *result,
                           struct atoll_err *err)
