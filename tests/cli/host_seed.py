@@ -16,6 +16,7 @@ SHIM = r"""
 #define __device__
 #define __shared__ static
 #define __launch_bounds__(...)
+struct alignas(16) float4 { float x, y, z, w; };
 struct extents { unsigned x, y, z; };
 static extents threadIdx, blockIdx;
 static ucontext_t scheduler;
@@ -97,9 +98,9 @@ def build(command, text):
 
 # Small enough for small shapes; every bound of a tile is met.
 BASE = {"BLOCK": 8, "EACH": 3, "TILE": 2, "PER": 2, "DEPTH": 3}
-PARAMS = dict(BASE, RUN=0, NARROW=0, WIDE=1, SPLIT=1, UNROLL=0, ROWS=1, TILED=0, STAGED=0)
+PARAMS = dict(BASE, RUN=0, WIDE=1, SPLIT=1, UNROLL=0, ROWS=1, TILED=0, STAGED=0)
 # The other forms of kernels, in small blocks, so that some are full.
-OTHERS = dict(PARAMS, PER=4, STAGED=1, BLOCK=4, EACH=2, RUN=3, NARROW=1, WIDE=2, SPLIT=2, UNROLL=4, ROWS=2, TILED=1)
+OTHERS = dict(PARAMS, TILE=8, PER=4, DEPTH=8, STAGED=1, BLOCK=4, EACH=2, RUN=3, WIDE=2, SPLIT=2, UNROLL=4, ROWS=2, TILED=1)
 
 
 def others(text):

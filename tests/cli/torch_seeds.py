@@ -333,11 +333,11 @@ def check_branches():
 
 def check_narrow():
     """Places are of 32 bits where all of a kernel's are far below what these hold, and none of its values is an integer."""
-    def offers(rows, columns, dtype=torch.float32):
+    def is_narrow(rows, columns, dtype=torch.float32):
         x = torch.empty(rows, columns, device="meta", dtype=dtype)
         graph = aten_graph.record(lambda: [x.t() + x.t()[:1]], [("x", x)])
-        return '"NARROW": [0, 1]' in seed.seed_text([graph], {"x": ("x", 0)}, ["y"], {"n": [rows], "m": [columns]}, 0)[0]
-    assert offers(1 << 15, 1 << 15) and not offers(1 << 15, (1 << 15) + 1) and not offers(5, 7, torch.int32)
+        return "const int last" in seed.seed_text([graph], {"x": ("x", 0)}, ["y"], {"n": [rows], "m": [columns]}, 0)[0]
+    assert is_narrow(1 << 15, 1 << 15) and not is_narrow(1 << 15, (1 << 15) + 1) and not is_narrow(5, 7, torch.int32)
 
 
 seed_rows.LEAST = 2

@@ -351,7 +351,7 @@ def shape_of(tensor, dims):
 
 # ---- the problem ----
 
-PLACES_UNKNOWN = 1 << 30  # as seeds' NARROW: 32 bits are enough below it, with what a window reaches beyond a tensor
+PLACES_UNKNOWN = 1 << 30  # as seeds' (seed.py, NARROW_LIMIT): 32 bits are enough below it, with what a window reaches beyond a tensor
 
 
 def load_problem():

@@ -519,8 +519,6 @@ class Seed:
             if self.target.helpers & {"from_f16", "to_f16"}:
                 lines.append("#include <cuda_fp16.h>")
             lines.append("#define INFINITE __int_as_float(0x7f800000)")
-            if "NARROW" in self.params:
-                lines += ["#if NARROW", "typedef int index_t;", "#else", "typedef long long index_t;", "#endif"]
         lines += ["constexpr int rounds = UNROLL; // a pragma knows no macros"] if "UNROLL" in self.params else []
         lines += seed_wide.types(self.wide)
         text = "\n".join(lines) + "\n"
@@ -599,13 +597,13 @@ class Seed:
         params.append("%s *%s%s" % (C_TYPES[out.dtype], alone, out.c_name))
         used = {w for line in lines for w in re.findall(r"[A-Za-z_]\w*", line)}
         dims = [d for d in dict.fromkeys(d for form in forms for d in form.dims) if target.dim_name(d) in used]
-        if self.is_narrow(forms):
-            self.offer("NARROW", [0, 1])
+        is_narrow = self.is_narrow(forms)
+        if is_narrow:
             given = [target.given_name(d) for d in dims]
             lines = narrowed(lines, {target.dim_name(d): name for d, name in zip(dims, given)})
         else:
             given = [target.dim_name(d) for d in dims]
-            lines = [re.sub(r"\bindex_t\b", "long long", line) for line in lines]
+        lines = [re.sub(r"\bindex_t\b", "int" if is_narrow else "long long", line) for line in lines]
         params += ["long long %s" % name for name in given]
         args = [b.name for b in pointers] + [out.name] + ["i64:%s" % d for d in dims]
         if len(args) > ARG_LIMIT:
@@ -631,8 +629,8 @@ class Seed:
 
     def is_narrow(self, forms):
         """Whether a kernel's places may be of 32 bits: all variants have room in them, twice, as loops step beyond their ends; no value is an
-        integer, which might be a place; and there are divisions, for whose sake it is worth it."""
-        return self.target.offers("NARROW") and any(form.divides for form in forms) and \
+        integer, which might be a place; and there are divisions or tiles, for whose sake it is worth it."""
+        return self.target.language == "cuda" and any(form.divides or form.tiled_fold for form in forms) and \
             all(form.reach <= NARROW_LIMIT for form in forms) and not _has_integers(forms[0].root)
 
     def way(self, kernel):

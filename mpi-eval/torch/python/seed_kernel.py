@@ -26,12 +26,12 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL BLOCK EACH TILE PER DEPTH RUN NARROW WIDE SPLIT UNROLL ROWS TILED index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL float4 BLOCK EACH TILE PER DEPTH RUN WIDE SPLIT UNROLL ROWS TILED index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|row|column|first_row|first_column|left|right|sums|parts|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|(first_|own_|of_|from_)?(row|column)|(next_)?(left|right)|sums|parts|count|slab|term|across|down|group|member|values|places?|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 

@@ -2,17 +2,18 @@
 thread computes PER x PER elements.  A plain way to do it, with what is worth tuning as parameters.  STAGED: the next slab is on its way to
 registers while this one is multiplied, and a thread's elements lie in fours, which it reads at once."""
 
-from atoll import seed_kernel
-from atoll.seed_node import Pointwise, Product, product
+from atoll.seed_node import Pointwise, Product, is_one, product
 
-PARAMS = {"TILE": [16, 8, 32], "PER": [4, 8, 2, 1], "DEPTH": [16, 8, 32], "STAGED": [0, 1]}
-REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096", "STAGED == 0 || PER % 4 == 0"]
+PARAMS = {"TILE": [16, 8, 32], "PER": [8, 4, 2, 1], "DEPTH": [8, 16, 32], "STAGED": [1, 0]}  # the first of each: fastest on an H200
+REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096",
+           "STAGED == 0 || (PER % 4 == 0 && TILE % PER == 0 && TILE * TILE % DEPTH == 0 && DEPTH * PER % TILE == 0)"]
 LEAST = 32            # rows and columns from which it is worth it ...
 LEAST_SIDE = 8        # ... or may be, which TILED says ...
 LEAST_DEPTH = 32      # ... and terms
 GRID_LIMIT = 65535    # of the axes that rows and the rest lie on
 LEAST_SPAN = 8        # of a block: TILE * PER at its least
-PIECE = 16            # slabs that are summed on their own where the sums are long
+PIECE = 16            # slabs that are summed on their own
+ONE_LEVEL = 16384     # terms up to which staged sums do without: as a library's, whose error is the tolerance's measure, a quarter of it
 
 
 def fits(root, fold, target, bench, least_side):
@@ -66,14 +67,14 @@ def grid(fold, target):
 
 
 def is_long(fold, variants):
-    """Whether the sums are made of pieces."""
-    return max(product(fold.loops, variants)) > seed_kernel.PIECE
+    """Whether a staged sum has two levels as well."""
+    return max(product(fold.loops, variants)) > ONE_LEVEL
 
 
 def launch_bounds(fold, target):
-    """With pieces an element takes two registers.  So many blocks have room as without: what then has no register is the totals.  STAGED needs
-    fewer blocks beside each other, and has registers for both."""
-    return "TILE * TILE" + (", (STAGED ? (PER > 4 ? 256 : 512) : PER > 4 ? 512 : 1024) / (TILE * TILE)" if is_long(fold, target.variants) else "")
+    """So many blocks have room as leave registers to what a thread keeps: PER x PER sums, twice with pieces, and its share of a slab."""
+    staged = "(PER > 4 ? 256 : 512)" if is_long(fold, target.variants) else "(PER > 4 ? 512 : 1024) / (DEPTH > TILE ? 2 : 1)"
+    return "TILE * TILE, (STAGED ? %s : PER > 4 ? 512 : 1024) / (TILE * TILE)" % staged
 
 
 def either(fold, target, count):
@@ -98,10 +99,11 @@ def write(kernel, root, fold):
     kernel.line("const index_t first_row = (index_t)blockIdx.y * (TILE * PER);")
     kernel.line("const index_t first_column = (index_t)blockIdx.x * (TILE * PER);")
     kernel.line("float sums[PER][PER] = {{0.0f}};")
-    kernel.line("#if STAGED")
-    staged(kernel, fold, index, (height, width, depth))
-    kernel.line("#else")
-    plain(kernel, fold, index, (height, width, depth))
+    for condition, form in (("#if STAGED", staged), ("#else", plain)):
+        kernel.line(condition)
+        kernel.scopes.append({})  # what one form has named, the other one has not
+        form(kernel, fold, index, (height, width, depth))
+        kernel.scopes.pop()
     kernel.line("#endif")
     finish(kernel, root, fold, index, height, width)
 
@@ -109,65 +111,85 @@ def write(kernel, root, fold):
 def plain(kernel, fold, index, extent):
     """Slab after slab: fetched, multiplied."""
     height, width, depth = extent
+    kernel.line("const int own_row = threadIdx.x / TILE, own_column = threadIdx.x % TILE;")
     for side in ("left", "right"):
         kernel.line("__shared__ float %s[DEPTH][TILE * PER + 1];" % side)
-    in_pieces = is_long(fold, kernel.target.variants)
-    if in_pieces:
-        kernel.open("for (index_t start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
-        kernel.line("float parts[PER][PER] = {{0.0f}};")
-        kernel.open("for (index_t k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
-    else:
-        kernel.open("for (index_t k0 = 0; k0 < %s; k0 += DEPTH) {" % depth)
+    kernel.open("for (index_t start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
+    kernel.line("float parts[PER][PER] = {{0.0f}};")
+    kernel.open("for (index_t k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
     for side, word, across in (("left", "row", height), ("right", "column", width)):
-        fast, slow = places(fold, side)
+        term, place = ("e % DEPTH", "e / DEPTH") if is_along_depth(fold, side) else ("e / (TILE * PER)", "e % (TILE * PER)")
+        start = kernel.depth
         kernel.open("for (int e = threadIdx.x; e < DEPTH * TILE * PER; e += TILE * TILE) {")
-        load(kernel, fold, index, side, word, (across, depth), "k0", "%s[%s][%s]" % (side, fast, slow))
+        kernel.line("const index_t k = k0 + %s, %s = first_%s + %s;" % (term, word, word, place))
+        load(kernel, fold, index, side, ("k", word), (depth, across), "%s[%s][%s]" % (side, term, place))
+        close_to(kernel, start)
     kernel.line("__syncthreads();")
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
     open_own(kernel)
-    kernel.line("%s[p][q] += left[k][threadIdx.x / TILE + p * TILE] * right[k][threadIdx.x %% TILE + q * TILE];" %
-                ("parts" if in_pieces else "sums"))
+    kernel.line("parts[p][q] += left[k][own_row + p * TILE] * right[k][own_column + q * TILE];")
     for _ in range(3):
         kernel.close()
     kernel.line("__syncthreads();")
     kernel.close()
-    if in_pieces:
-        add_parts(kernel)
-        kernel.close()
+    add_parts(kernel)
+    kernel.close()
 
 
 def staged(kernel, fold, index, extent):
-    """A step puts the slab that is in registers into shared memory, fetches the next one, and multiplies; the first step only fetches."""
+    """A step puts the slab that is in registers into shared memory, fetches the next one, and multiplies; the first step only fetches.  A warp has
+    4 x 8 threads, so that what it reads of a slab lies in few banks.  Of a side a thread fetches `count` elements, of one term or of
+    one place across: that one is made an index once."""
     height, width, depth = extent
     in_pieces = is_long(fold, kernel.target.variants)
-    kernel.line("constexpr int count = (DEPTH * PER + TILE - 1) / TILE; // of a slab, for a thread")
+    for text in ("constexpr int across = TILE < 8 ? TILE : 8, down = TILE < 8 ? 1 : 4; // threads of a warp, along rows and columns",
+                 "const int group = threadIdx.x / (across * down), member = threadIdx.x % (across * down);",
+                 "const int own_row = group / (TILE / across) * down + member / across;",
+                 "const int own_column = group % (TILE / across) * across + member % across;",
+                 "constexpr int count = DEPTH * PER / TILE; // of a slab, for a thread"):
+        kernel.line(text)
     for side in ("left", "right"):
         kernel.line("alignas(16) __shared__ float %s[DEPTH][TILE * PER + 4];" % side)
         kernel.line("float next_%s[count];" % side)
     if in_pieces:
         kernel.line("float parts[PER][PER] = {{0.0f}};")
         kernel.line("int slab = 0;")
+    sides = [("left", "row", fold.rows, height), ("right", "column", fold.columns, width)]
+    for side, word, axes, _ in sides:
+        if not is_along_depth(fold, side):
+            kernel.line("const index_t from_%s = first_%s + threadIdx.x %% (TILE * PER);" % (word, word))
+            put(kernel, list(index), axes, "from_" + word, fold)
     kernel.open("for (index_t k0 = -DEPTH; k0 < %s; k0 += DEPTH) {" % depth)
     kernel.open("if (k0 >= 0) {")
-    for side in ("left", "right"):
-        fast, slow = places(fold, side)
+    for side, *_ in sides:
         open_count(kernel)
-        kernel.line("%s[%s][%s] = next_%s[i];" % (side, fast, slow, side))
-        kernel.close()
+        kernel.line("const int e = threadIdx.x + i * (TILE * TILE);")
+        kernel.line("%s[%s] = next_%s[i];" % (side, "e % DEPTH][e / DEPTH" if is_along_depth(fold, side) else "e / (TILE * PER)][e % (TILE * PER)", side))
         kernel.close()
     kernel.line("__syncthreads();")
     kernel.close()
-    for side, word, across in (("left", "row", height), ("right", "column", width)):
+    if any(is_along_depth(fold, side) for side, *_ in sides):
+        kernel.line("const index_t term = k0 + DEPTH + threadIdx.x % DEPTH;")
+        kernel.split("term", fold.loops)
+    for side, word, _, across in sides:
+        start = kernel.depth
         open_count(kernel)
-        load(kernel, fold, index, side, word, (across, depth), "k0 + DEPTH", "next_%s[i]" % side)
-        kernel.close()
+        if is_along_depth(fold, side):
+            kernel.line("const index_t %s = first_%s + threadIdx.x / DEPTH + i * (TILE * TILE / DEPTH);" % (word, word))
+            places = "term", word
+        else:
+            kernel.line("const index_t k = k0 + DEPTH + threadIdx.x / (TILE * PER) + i * (TILE / PER);")
+            places = "k", "from_" + word
+        load(kernel, fold, index, side, places, (depth, across), "next_%s[i]" % side)
+        close_to(kernel, start)
     kernel.open("if (k0 >= 0) {")
+    kernel.line("#pragma unroll 8")
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
     kernel.line("float of_row[PER], of_column[PER];")
     kernel.line("#pragma unroll")
     kernel.open("for (int p = 0; p < PER; p++) {")
-    kernel.line("of_row[p] = left[k][%s];" % own_place("threadIdx.x / TILE", "p"))
-    kernel.line("of_column[p] = right[k][%s];" % own_place("threadIdx.x % TILE", "p"))
+    kernel.line("of_row[p] = left[k][%s];" % in_fours("own_row", "p"))
+    kernel.line("of_column[p] = right[k][%s];" % in_fours("own_column", "p"))
     kernel.close()
     open_own(kernel)
     kernel.line("%s[p][q] += of_row[p] * of_column[q];" % ("parts" if in_pieces else "sums"))
@@ -182,17 +204,20 @@ def staged(kernel, fold, index, extent):
     kernel.close()
 
 
-def own_place(thread, number):
+def in_fours(thread, number):
     """Of a thread's elements along a side, in fours."""
     return "%s / 4 * (4 * TILE) + %s * 4 + %s %% 4" % (number, thread, number)
 
 
 def open_count(kernel):
-    """A loop over a thread's elements of a slab; two are opened."""
+    """A loop over a thread's elements of a slab."""
     kernel.line("#pragma unroll")
     kernel.open("for (int i = 0; i < count; i++) {")
-    kernel.line("const int e = threadIdx.x + i * (TILE * TILE);")
-    kernel.open("if (e < DEPTH * TILE * PER) {")
+
+
+def close_to(kernel, depth):
+    while kernel.depth > depth:
+        kernel.close()
 
 
 def add_parts(kernel, then=None):
@@ -218,35 +243,38 @@ def put(kernel, index, axes, flat, fold):
         index[axis] = text
 
 
-def places(fold, side):
-    """Of element e of a slab: its term and its place across, neighbours in memory by neighbouring threads."""
-    along = fold.left_along if side == "left" else fold.right_along
-    return ("e % DEPTH", "e / DEPTH") if along == "depth" else ("e / (TILE * PER)", "e % (TILE * PER)")
+def is_along_depth(fold, side):
+    """Whether neighbouring terms of a factor are neighbours in memory; else its rows or columns are."""
+    return (fold.left_along if side == "left" else fold.right_along) == "depth"
 
 
-def load(kernel, fold, index, side, word, extent, begin, target):
-    """Element e of a slab of one factor, zero where there is none, into target; closes the loop that it stands in."""
+def load(kernel, fold, index, side, places, extent, target):
+    """The element of a factor at these places, term and row or column, zero where there is none, into target; leaves blocks open."""
     axes, value = (fold.rows, fold.left) if side == "left" else (fold.columns, fold.right)
-    fast, slow = places(fold, side)
-    start = kernel.depth - 1
-    kernel.line("const index_t k = %s + %s, %s = first_%s + %s;" % (begin, fast, word, word, slow))
     kernel.line("%s = 0.0f;" % target)
-    kernel.guard("k < %s && %s < %s" % (extent[1], word, extent[0]))
+    kernel.guard(" && ".join("%s < %s" % pair for pair in zip(places, extent)))
     own = list(index)
-    put(kernel, own, axes, word, fold)
-    terms = kernel.split("k", fold.loops)
+    put(kernel, own, axes, places[1], fold)
+    terms = kernel.split(places[0], fold.loops)
     text = value(kernel, own, lambda position: terms[position])
     kernel.line("%s = %s;" % (target, text))
-    while kernel.depth > start:
-        kernel.close()
 
 
 def finish(kernel, root, fold, index, height, width):
-    """What follows the product, element by element."""
-    start = kernel.depth
-    open_own(kernel)
-    for word, thread, number in (("row", "threadIdx.x / TILE", "p"), ("column", "threadIdx.x % TILE", "q")):
-        kernel.line("const index_t %s = first_%s + (STAGED ? %s : %s + %s * TILE);" % (word, word, own_place(thread, number), thread, number))
+    """What follows the product, element by element; four neighbours are stored at once."""
+    buffer, start = root.buffer, kernel.depth
+    in_fours_too = buffer.dtype == "float32" and [a for a, e in enumerate(root.shape) if not is_one(e)][-1] in fold.columns
+    kernel.line("#pragma unroll")
+    kernel.open("for (int p = 0; p < PER; p++) {")
+    if in_fours_too:
+        kernel.line("float values[PER];")
+        kernel.line("index_t places[PER];")
+    kernel.line("#pragma unroll")
+    kernel.open("for (int q = 0; q < PER; q++) {")
+    for word, number in (("row", "p"), ("column", "q")):
+        kernel.line("const index_t %s = first_%s + (STAGED ? %s : own_%s + %s * TILE);" % (word, word, in_fours("own_" + word, number), word, number))
+    if in_fours_too:
+        kernel.line("places[q] = -1;")
     kernel.guard("row < %s && column < %s" % (height, width))
     own = list(index)
     put(kernel, own, fold.rows, "row", fold)
@@ -254,8 +282,33 @@ def finish(kernel, root, fold, index, height, width):
     if fold.op and fold.op not in kernel.ops:
         kernel.ops.append(fold.op)
     kernel.scopes[-1][(fold.number, tuple(own))] = "sums[p][q]"
-    value = kernel.value(root, own)
-    buffer = root.buffer
-    kernel.line("%s[%s] = %s;" % (buffer.c_name, kernel.flat(own, root.shape), kernel.target.store(value, buffer.dtype)))
-    while kernel.depth > start:
-        kernel.close()
+    value, place = kernel.target.store(kernel.value(root, own), buffer.dtype), kernel.flat(own, root.shape)
+    if in_fours_too:
+        kernel.line("places[q] = %s;" % place)
+        kernel.line("values[q] = %s;" % value)
+        close_to(kernel, start + 1)
+        store_row(kernel, buffer.c_name)
+    else:
+        kernel.line("%s[%s] = %s;" % (buffer.c_name, place, value))
+    close_to(kernel, start)
+
+
+def store_row(kernel, name):
+    """Stores a thread's values of a row where they have places."""
+    kernel.line("#if STAGED")
+    kernel.line("#pragma unroll")
+    kernel.open("for (int q = 0; q < PER; q += 4) {")
+    kernel.line("const index_t place = places[q];")
+    kernel.open("if (place >= 0 && places[q + 1] == place + 1 && places[q + 2] == place + 2 && places[q + 3] == place + 3 &&\n%s"
+                "(unsigned long long)(%s + place) %% 16 == 0) {" % ("    " * (kernel.depth + 1), name))
+    kernel.line("*(float4 *)(%s + place) = float4{values[q], values[q + 1], values[q + 2], values[q + 3]};" % name)
+    kernel.line("places[q] = places[q + 1] = places[q + 2] = places[q + 3] = -1; // stored")
+    kernel.close()
+    kernel.close()
+    kernel.line("#endif")
+    kernel.line("#pragma unroll")
+    kernel.open("for (int q = 0; q < PER; q++) {")
+    kernel.open("if (places[q] >= 0) {")
+    kernel.line("%s[places[q]] = values[q];" % name)
+    kernel.close()
+    kernel.close()
