@@ -612,7 +612,7 @@ class Seed:
         title = "/* %s: %s. */" % (", ".join(kernel.ops) or "copy", self.way(kernel))
         if cuda:
             launch = {"kernel": kernel.name, "grid": [self.grid(kernel, whole)], "block": [target.block], "args": args}
-            bounds = [" __launch_bounds__(%s)" % (seed_tile.launch_bounds(form.tiled_fold, target) if form.tiled_fold else target.block)
+            bounds = [" __launch_bounds__(%s)" % (seed_tile.BOUNDS if form.tiled_fold else target.block)
                       for form in forms]
             if kernel.tiled_fold:
                 launch.update(grid=seed_tile.grid(kernel.tiled_fold, target), block=["TILE * TILE"])
