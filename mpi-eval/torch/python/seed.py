@@ -36,7 +36,7 @@ BLOCK_RESULTS = 65536  # ... when there are no more results than this
 PARTS = 512          # blocks that share one fold ...
 PARTS_LOOPS = 65536  # ... of at least so many terms ...
 PARTS_RESULTS = 2048  # ... when there are fewer results than this
-NARROW_LIMIT = 1 << 30  # places that may be of 32 bits
+NARROW_LIMIT = 1 << 30  # elements whose indices and places may be of 32 bits
 
 
 def seed_text(graphs, places, outputs, dims, bench, language="cuda"):
@@ -204,7 +204,7 @@ class Lowering:
         kind = seed_aten.kind_of(dtype)
 
         def text(kernel, index):
-            flat = kernel.flat(index, shape)
+            flat = kernel.flat(index, shape, False)
             result = seed_aten.number_text(kernel, numbers[-1], kind)
             for position in reversed(range(len(numbers) - 1)):
                 result = "%s == %d ? %s : %s" % (wrap(flat), position, seed_aten.number_text(kernel, numbers[position], kind),
@@ -445,7 +445,7 @@ class Seed:
 
     def tiled_kernel(self, root, fold):
         kernel = Kernel("", root, self.target)
-        kernel.tiled_fold = fold
+        kernel.tiled_fold, kernel.reach = fold, 0  # no element has a flat index
         seed_tile.write(kernel, root, fold)
         kernel.is_written = root.buffer
         return kernel
@@ -603,7 +603,10 @@ class Seed:
             lines = narrowed(lines, {target.dim_name(d): name for d, name in zip(dims, given)})
         else:
             given = [target.dim_name(d) for d in dims]
-        lines = [re.sub(r"\bindex_t\b", "int" if is_narrow else "long long", line) for line in lines]
+        index = "int" if is_narrow else "long long"
+        place = "int" if is_narrow and all(form.place_reach <= NARROW_LIMIT for form in forms) else "long long"
+        lines = [line.replace("(place_t)", "(%s)" % place if place != index else "") for line in lines]
+        lines = [re.sub(r"\bplace_t\b", place, re.sub(r"\bindex_t\b", index, line)) for line in lines]
         params += ["long long %s" % name for name in given]
         args = [b.name for b in pointers] + [out.name] + ["i64:%s" % d for d in dims]
         if len(args) > ARG_LIMIT:
@@ -628,8 +631,8 @@ class Seed:
         return title + "\n" + _signature(opening, params) + "\n{\n" + "\n".join(lines) + "\n}\n", json.dumps(launch)
 
     def is_narrow(self, forms):
-        """Whether a kernel's places may be of 32 bits: all variants have room in them, twice, as loops step beyond their ends; no value is an
-        integer, which might be a place; and there are divisions or tiles, for whose sake it is worth it."""
+        """Whether a kernel's indices may be of 32 bits: all variants have room in them, twice, as loops step beyond their ends; no value is an
+        integer, which might be an index; and there are divisions or tiles, for whose sake it is worth it."""
         return self.target.language == "cuda" and any(form.divides or form.tiled_fold for form in forms) and \
             all(form.reach <= NARROW_LIMIT for form in forms) and not _has_integers(forms[0].root)
 

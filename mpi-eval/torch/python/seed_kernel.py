@@ -1,7 +1,7 @@
 """The text of one kernel of a seed, written while its nodes compute an element (seed_node.py).
 
 A statement is a line, or a `let` that a later pass puts where its name is used when that is once and in the same block.
-Places are of type index_t, which is what seed.py makes of it.
+Indices are of type index_t and places in a tensor of type place_t, which are what seed.py makes of them.
 """
 
 import re
@@ -26,12 +26,12 @@ RESERVED = frozenset("""
     stderr system time times truncate wait write environ
     abs acosf asinf atanf ceilf cosf erff exp exp2f expm1f fabs fabsf floor floorf fmaxf fminf fmod fmodf log log1pf log2f
     logf max min pow powf rint rintf rsqrtf sin sinf sqrt sqrtf tan tanf tanh tanhf truncf threadIdx blockIdx blockDim gridDim
-    INFINITE NULL float4 BLOCK EACH TILE PER DEPTH RUN WIDE SPLIT UNROLL ROWS TILED index_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
+    INFINITE NULL float4 BLOCK EACH TILE PER DEPTH RUN WIDE SPLIT UNROLL ROWS TILED index_t place_t last gamma index j0 j1 jn y0 y1 yn unit_begin unit_end from_bf16 to_bf16 from_f16 to_f16 linux unix
     """.split())
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|(first_|own_|of_|from_)?(row|column)|(next_)?(left|right)|sums|parts|count|slab|term|across|down|group|member|values|places?|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|half|k0|(first_|own_|of_|from_)?(row|column)|(next_)?(left|right)|sums|parts|count|slab|term|across|down|group|member|values|places?|totals|nought|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
@@ -76,7 +76,9 @@ class Kernel:
         self.statements, self.depth, self.scopes = [], target.depth, [{}]
         self.counts, self.pointers, self.dims, self.extents = {}, {}, [], {}
         self.ops = []
-        self.reach, self.divides = 0, False  # the places that are computed, and whether that takes divisions
+        self.reach = self.place_reach = 0  # the indices and the places in tensors that are computed ...
+        self.divides = False               # ... and whether that takes divisions
+        self.own = None                    # (names, statements before, scope): what follows from these names alone stands there
         self.reshape(root.shape)
         self.block_fold = self.tiled_fold = self.split_fold = self.rows_fold = None
         self.long_fold = None  # whose innermost loop may be unrolled
@@ -102,9 +104,9 @@ class Kernel:
     def extent(self, values):
         """C text of a number of the variants: a literal, a dim, or a name defined at the top."""
         text = self.target.expression(values)
+        self.reaches([values])
         if re.fullmatch(r"\w+", text):
             return self.dim_text(text)
-        self.reaches([values])
         if values not in self.extents:
             self.extents[values] = (self.fresh("n"), self.dim_text(text))
         return self.extents[values][0]
@@ -126,6 +128,7 @@ class Kernel:
         self.shape = tuple(shape)
         self.reaches(shape)
         self.coordinates = self.make_coordinates()
+        self.own = {"i", *self.coordinates}, 0, 0
 
     def make_coordinates(self):
         """The element's own index, from the flat one."""
@@ -149,14 +152,19 @@ class Kernel:
             lines.append("const index_t %s = %s;" % (self.coordinates[a], text))
         return lines
 
-    def flat(self, index, shape):
-        self.reaches(shape)
+    def flat(self, index, shape, is_place=True):
+        """The place of an element in a tensor, or a flat index."""
+        if is_place:
+            self.place_reach = max(self.place_reach, max(product(shape, self.target.variants)))
+        else:
+            self.reaches(shape)
         terms = [(i, e) for i, e in zip(index, shape) if not is_one(e)]
         terms = self.joined(terms)
         text = ""
         for i, e in terms:
             if text:
-                text = "%s * %s" % (wrap(text), self.extent(e)) if text != "0" else "0"
+                cast = "(place_t)" if is_place and "place_t" not in text else ""
+                text = "%s%s * %s" % (cast, wrap(text), self.extent(e)) if text != "0" else "0"
             text = i if text in ("", "0") else text if i == "0" else "%s + %s" % (text, i)
         return text or "0"
 
@@ -181,17 +189,28 @@ class Kernel:
         return terms
 
     def place(self, text):
-        """An index that is used more than once."""
+        """An index that is used more than once.  What divides a thread's own index alone stands before all loops: a compiler leaves a
+        division below the condition that it finds it in."""
         if re.fullmatch(r"\w+", text):
             return text
-        return self.remember(("place", text), lambda: self.put_place(text))
+        divides = re.search("[/%]", text) is not None
+        self.divides = self.divides or divides
+        if divides and self.own and self.depth > self.target.depth and self.own_names().issuperset(WORD.findall(text)):
+            return self.remember(("place", text), lambda: self.put_first(text), self.own[2])
+        return self.remember(("place", text), lambda: self.put_let("index_t", text, "", "at", True))
 
-    def put_place(self, text):
-        self.divides = self.divides or re.search("[/%]", text) is not None
-        return self.put_let("index_t", text, "", "at", True)
+    def own_names(self):
+        return self.own[0].union(self.target.renamed.values(), (name for name, _ in self.extents.values()))
+
+    def put_first(self, text):
+        names, count, scope = self.own
+        name = self.fresh("at")
+        self.statements.insert(count, Let(self.target.depth, name, "index_t", text, "", True))
+        self.own = names, count + 1, scope
+        return name
 
     def reaches(self, extents):
-        """Places of so many elements are computed."""
+        """Indices of so many elements are computed."""
         self.reach = max(self.reach, max(product(extents, self.target.variants)))
 
     def split(self, flat, shape):
@@ -230,7 +249,7 @@ class Kernel:
             if len(group) == 1 and len(axes) == 1:
                 result[axes[0]] = group[0][0]
                 continue
-            flat = self.place(self.flat([i for i, _ in group], [e for _, e in group]))
+            flat = self.place(self.flat([i for i, _ in group], [e for _, e in group], False))
             for a, text in zip(axes, self.split(flat, [to[a] for a in axes])):
                 result[a] = text
         return result
@@ -258,12 +277,12 @@ class Kernel:
         """What follows, to the end of the loop, only where condition holds."""
         self.open("if (%s) {" % condition)
 
-    def remember(self, key, make):
+    def remember(self, key, make, depth=-1):
         for scope in self.scopes:
             if key in scope:
                 return scope[key]
         result = make()
-        self.scopes[-1][key] = result
+        self.scopes[depth][key] = result
         return result
 
     def put_let(self, kind, text, op, stem, soft):
@@ -334,7 +353,7 @@ class Kernel:
             return opened[position]
 
         term = node.body(self, index, loops)
-        self.accumulate(node, part or names, term, lambda: self.flat(opened, node.loops))
+        self.accumulate(node, part or names, term, lambda: self.flat(opened, node.loops, False))
         self.close_pieces(start, names, part)
         if self.split_fold is node:
             self.share(node, names, ">= %s / SPLIT" % self.target.block, "slice > 0 || at > last", "threadIdx.x")

@@ -19,7 +19,7 @@ def write(root, fold, target):
     """The kernel.  All threads of a block stay to its end, where they wait for each other once an element and half."""
     kernel = Kernel("", root, target)
     kernel.rows_fold, kernel.long_fold, kernel.condition = fold, fold, "ROWS > 1"
-    kernel.coordinates = [None] * len(root.shape)
+    kernel.coordinates, kernel.own = [None] * len(root.shape), None
     kind, total = target.accumulator(fold.value_kind), kernel.extent(product(fold.loops, target.variants))
     kernel.line("const index_t last = %s - 1, first_row = (index_t)blockIdx.x * ROWS;" % kernel.times(root.shape))
     start = kernel.depth

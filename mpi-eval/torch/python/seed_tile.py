@@ -69,7 +69,8 @@ def grid(fold, target):
 
 
 def has_two_levels(fold, variants):
-    """Whether a staged sum has two levels as well.  Its totals have no registers then, and are seldom touched."""
+    """Whether a staged sum has two levels as well.  Its totals lie in local memory then, at places that no compiler knows, as else they took
+    registers from what is in use all the time."""
     return max(product(fold.loops, variants)) > ONE_LEVEL
 
 
@@ -86,7 +87,7 @@ def write(kernel, root, fold):
     variants = kernel.target.variants
     rows, columns, loops = extents(fold)
     height, width, depth = (kernel.extent(product(e, variants)) for e in (rows, columns, loops))
-    kernel.coordinates = [None] * len(root.shape)
+    kernel.coordinates, kernel.own = [None] * len(root.shape), None
     rest = [a for a in range(len(fold.shape)) if a not in fold.rows + fold.columns]
     index = ["0"] * len(fold.shape)
     if any(e != (1,) * variants for e in (fold.shape[a] for a in rest)):
@@ -100,6 +101,7 @@ def write(kernel, root, fold):
         kernel.scopes.append({})  # what one form has named, the other one has not
         form(kernel, fold, index, (height, width, depth))
         kernel.scopes.pop()
+        kernel.own = None
     kernel.line("#endif")
     finish(kernel, root, fold, index, height, width)
 
@@ -128,8 +130,10 @@ def plain(kernel, fold, index, extent):
         kernel.close()
     kernel.line("__syncthreads();")
     kernel.close()
-    add_parts(kernel)
-    kernel.close()
+    open_own(kernel)
+    kernel.line("sums[p][q] += parts[p][q];")
+    for _ in range(3):
+        kernel.close()
 
 
 def staged(kernel, fold, index, extent):
@@ -148,13 +152,14 @@ def staged(kernel, fold, index, extent):
         kernel.line("alignas(16) __shared__ float %s[DEPTH][TILE * PER + 4];" % side)
         kernel.line("float next_%s[count];" % side)
     if in_pieces:
-        kernel.line("float parts[PER][PER] = {{0.0f}};")
+        kernel.line("const int nought = %s < 0;" % depth)
+        kernel.line("float totals[PER * PER + 1] = {0.0f};")
         kernel.line("int slab = 0;")
-    sides = [("left", "row", fold.rows, height), ("right", "column", fold.columns, width)]
-    for side, word, axes, _ in sides:
+    sides = [("left", "row", height), ("right", "column", width)]
+    for side, word, _ in sides:
         if not is_along_depth(fold, side):
             kernel.line("const index_t from_%s = first_%s + threadIdx.x %% (TILE * PER);" % (word, word))
-            put(kernel, list(index), axes, "from_" + word, fold)
+    kernel.own = {"from_row", "from_column"}, len(kernel.statements), len(kernel.scopes) - 1
     kernel.open("for (index_t k0 = -DEPTH; k0 < %s; k0 += DEPTH) {" % depth)
     kernel.open("if (k0 >= 0) {")
     for side, *_ in sides:
@@ -167,7 +172,7 @@ def staged(kernel, fold, index, extent):
     if any(is_along_depth(fold, side) for side, *_ in sides):
         kernel.line("const index_t term = k0 + DEPTH + threadIdx.x % DEPTH;")
         kernel.split("term", fold.loops)
-    for side, word, _, across in sides:
+    for side, word, across in sides:
         start = kernel.depth
         open_count(kernel)
         if is_along_depth(fold, side):
@@ -188,16 +193,24 @@ def staged(kernel, fold, index, extent):
     kernel.line("of_column[p] = right[k][%s];" % in_fours("own_column", "p"))
     kernel.close()
     open_own(kernel)
-    kernel.line("%s[p][q] += of_row[p] * of_column[q];" % ("parts" if in_pieces else "sums"))
+    kernel.line("sums[p][q] += of_row[p] * of_column[q];")
     for _ in range(3):
         kernel.close()
     kernel.line("__syncthreads();")
     if in_pieces:
-        kernel.open("if (++slab %% %d == 0 || k0 + DEPTH >= %s) {" % (PIECE, depth))
-        add_parts(kernel, "parts[p][q] = 0.0f;")
+        kernel.open("if (++slab %% %d == 0) {" % PIECE)
+        open_own(kernel)
+        kernel.line("totals[p * PER + q + nought] += sums[p][q];")
+        kernel.line("sums[p][q] = 0.0f;")
+        for _ in range(3):
+            kernel.close()
+    kernel.close()
+    kernel.close()
+    if in_pieces:
+        open_own(kernel)
+        kernel.line("sums[p][q] += totals[p * PER + q + nought];")
         kernel.close()
-    kernel.close()
-    kernel.close()
+        kernel.close()
 
 
 def in_fours(thread, number):
@@ -214,15 +227,6 @@ def open_count(kernel):
 def close_to(kernel, depth):
     while kernel.depth > depth:
         kernel.close()
-
-
-def add_parts(kernel, then=None):
-    open_own(kernel)
-    kernel.line("sums[p][q] += parts[p][q];")
-    if then:
-        kernel.line(then)
-    kernel.close()
-    kernel.close()
 
 
 def open_own(kernel):
@@ -264,7 +268,7 @@ def finish(kernel, root, fold, index, height, width):
     kernel.open("for (int p = 0; p < PER; p++) {")
     if in_fours_too:
         kernel.line("float values[PER];")
-        kernel.line("index_t places[PER];")
+        kernel.line("place_t places[PER];")
     kernel.line("#pragma unroll")
     kernel.open("for (int q = 0; q < PER; q++) {")
     for word, number in (("row", "p"), ("column", "q")):
@@ -294,7 +298,7 @@ def store_row(kernel, name):
     kernel.line("#if STAGED")
     kernel.line("#pragma unroll")
     kernel.open("for (int q = 0; q < PER; q += 4) {")
-    kernel.line("const index_t place = places[q];")
+    kernel.line("const place_t place = places[q];")
     kernel.open("if (place >= 0 && places[q + 1] == place + 1 && places[q + 2] == place + 2 && places[q + 3] == place + 3 &&\n%s"
                 "(unsigned long long)(%s + place) %% 16 == 0) {" % ("    " * (kernel.depth + 1), name))
     kernel.line("*(float4 *)(%s + place) = float4{values[q], values[q + 1], values[q + 2], values[q + 3]};" % name)
