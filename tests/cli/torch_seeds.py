@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,7 @@ def check_seeds():
             text, reason = seed.seed_text(graphs, places, outs, dims, 0, language)
             assert text, f"{name}: {reason}"
             assert text == seed.seed_text(graphs, places, outs, dims, 0, language)[0], f"{name}: not the same text twice"
+            assert not (free := free_names(text, dims)), f"{name}: a dim or a tensor could be called {free} as well"
             if least == 32 or "TILE" in text:
                 cases.append((name, language, text, dims, observed, outs))
     failed = []
@@ -304,10 +306,7 @@ def check_long_sums():
             ("taps", 1e-6, 0, 32, torch.nn.functional.conv1d, about(1, 64, 514), about(2, 64, 512))]
     seeds = []
     for _, _, seed.BLOCK_RESULTS, seed_tile.LEAST, function, *inputs in ways:
-        graph = aten_graph.record(lambda: [function(*inputs)], [(f"x{i}", t) for i, t in enumerate(inputs)])
-        text, reason = seed.seed_text([graph], {f"x{i}": (f"x{i}", 0) for i in range(len(inputs))}, ["y"], {"n": [4]}, 0)
-        assert text, reason
-        seeds.append(("cuda", text))
+        seeds.append(("cuda", seed_of(function, *inputs)))
     others = [("cuda", text, host_seed.others(text) or host_seed.PARAMS) for _, text in seeds]
     assert all(seed[2] is host_seed.OTHERS for seed in others)
     with tempfile.TemporaryDirectory() as folder:
@@ -317,6 +316,13 @@ def check_long_sums():
             compiled.run({"n": 4}, dict({f"x{i}": t for i, t in enumerate(inputs)}, y=y))
             error = float(((y.double() - answer) / answer).abs().max())
             assert error < limit, f"a long sum by {way} is {error:.3g} off"
+
+
+def free_names(text, dims):
+    """Names that a text defines within its kernels and that are not kept from dims and tensors."""
+    kernels = text[re.search("^(extern \"C\" __global__ )?void ", text, re.M).start():]  # behind them nothing is defined
+    found = re.findall(r"^ +(?:[\w()]+ )*(?:int|float|double|long long|unsigned|bool|long) (\w+)(?= = (?!given_)|;|\[)", kernels, re.M)
+    return {name for name in found if name.rstrip("_") not in dims and name not in seed_kernel.RESERVED and not seed_kernel.LOCAL.fullmatch(name)}
 
 
 def check_branches():
@@ -338,11 +344,31 @@ def check_narrow():
         graph = aten_graph.record(lambda: [x.t() + x.t()[:1]], [("x", x)])
         return "const int last" in seed.seed_text([graph], {"x": ("x", 0)}, ["y"], {"n": [rows], "m": [columns]}, 0)[0]
     assert is_narrow(1 << 15, 1 << 15) and not is_narrow(1 << 15, (1 << 15) + 1) and not is_narrow(5, 7, torch.int32)
+    x, w = torch.empty(1 << 15, 1 << 16, device="meta"), torch.empty(1 << 8, 1 << 16, device="meta")
+    text = seed_of(torch.nn.functional.linear, x, w)
+    assert "x0[(long long)row * 65536 + term]" in text and "const int row" in text, text  # 2^31 places, and fewer rows and terms
+
+
+def check_divisions():
+    """What a thread divides of its own index stands before its loops."""
+    text = seed_of(lambda x: torch.nn.functional.avg_pool1d(x, 8, 1, 4), torch.empty(3, 5, 70, device="meta"))
+    assert "i / 71" in text and text.index("i / 71") < text.index("for ("), text
+    text = seed_of(torch.nn.functional.conv2d, torch.empty(8, 40, 20, 20, device="meta"), torch.empty(33, 40, 3, 3, device="meta"))
+    staged = text[text.index("#if STAGED"):text.index("#else")]
+    assert re.search("from_column [/%]", staged) and not re.search("from_column [/%]", staged[staged.index("for ("):]), text
+
+
+def seed_of(function, *inputs):
+    graph = aten_graph.record(lambda: [function(*inputs)], [(f"x{i}", t) for i, t in enumerate(inputs)])
+    text, reason = seed.seed_text([graph], {f"x{i}": (f"x{i}", 0) for i in range(len(inputs))}, ["y"], {"n": [4]}, 0)
+    assert text, reason
+    return text
 
 
 seed_rows.LEAST = 2
 check_long_sums()
 check_narrow()
+check_divisions()
 seed.BLOCK_RESULTS, seed_tile.LEAST = 65536, 32
 check_branches()
 # So that a few thousand elements are shared by blocks, and short sums are cut, and split.

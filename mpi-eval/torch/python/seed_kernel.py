@@ -31,7 +31,7 @@ RESERVED = frozenset("""
 C_TYPES = {"float64": "double", "float32": "float", "float16": "unsigned short", "bfloat16": "unsigned short",
            "int64": "long long", "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
            "bool": "unsigned char"}
-LOCAL = re.compile(r"[rzepq]|half|k0|(first_|own_|of_|from_)?(row|column)|(next_)?(left|right)|sums|parts|count|slab|term|across|down|group|member|values|places?|totals|nought|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
+LOCAL = re.compile(r"[rzepq]|of|half|k0|(first_|own_|of_|from_)?(row|column)|(next_)?(left|right)|sums|parts|count|slab|term|across|down|group|member|values|places?|totals|nought|start|own|carry|ends|side|slice|rounds|wide_[a-z_]+|(i|v|k|n|at|part|end|sum|product|most|least|any|all)[0-9]*")
 FOLD_NAMES = {"sum": "sum", "product": "product", "max": "most", "min": "least", "argmax": "most", "argmin": "least",
               "any": "any", "all": "all"}
 
