@@ -68,12 +68,6 @@ def grid(fold, target):
     return ["cdiv(%s, TILE * PER)" % target.count(columns), "cdiv(%s, TILE * PER)" % target.count(rows), target.count(rest)]
 
 
-def has_two_levels(fold, variants):
-    """Whether a staged sum has two levels as well.  Its totals lie in local memory then, at places that no compiler knows, as else they took
-    registers from what is in use all the time."""
-    return max(product(fold.loops, variants)) > ONE_LEVEL
-
-
 def either(fold, target, count):
     """Of a launch that has threads for `count` elements or, TILED, tiles: its grid and its block."""
     tiles = grid(fold, target)
@@ -112,12 +106,13 @@ def plain(kernel, fold, index, extent):
     kernel.line("const int own_row = threadIdx.x / TILE, own_column = threadIdx.x % TILE;")
     for side in ("left", "right"):
         kernel.line("__shared__ float %s[DEPTH][TILE * PER + 1];" % side)
+    outer = kernel.depth
     kernel.open("for (index_t start = 0; start < %s; start += %d * DEPTH) {" % (depth, PIECE))
     kernel.line("float parts[PER][PER] = {{0.0f}};")
     kernel.open("for (index_t k0 = start; k0 < %s && k0 < start + %d * DEPTH; k0 += DEPTH) {" % (depth, PIECE))
+    inner = kernel.depth
     for side, word, across in (("left", "row", height), ("right", "column", width)):
-        term, place = ("e % DEPTH", "e / DEPTH") if is_along_depth(fold, side) else ("e / (TILE * PER)", "e % (TILE * PER)")
-        start = kernel.depth
+        (term, place), start = in_slab(fold, side), kernel.depth
         kernel.open("for (int e = threadIdx.x; e < DEPTH * TILE * PER; e += TILE * TILE) {")
         kernel.line("const index_t k = k0 + %s, %s = first_%s + %s;" % (term, word, word, place))
         load(kernel, fold, index, side, ("k", word), (depth, across), "%s[%s][%s]" % (side, term, place))
@@ -126,64 +121,86 @@ def plain(kernel, fold, index, extent):
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
     open_own(kernel)
     kernel.line("parts[p][q] += left[k][own_row + p * TILE] * right[k][own_column + q * TILE];")
-    for _ in range(3):
-        kernel.close()
+    close_to(kernel, inner)
     kernel.line("__syncthreads();")
     kernel.close()
     open_own(kernel)
     kernel.line("sums[p][q] += parts[p][q];")
-    for _ in range(3):
-        kernel.close()
+    close_to(kernel, outer)
 
 
 def staged(kernel, fold, index, extent):
     """A step puts the slab that is in registers into shared memory, fetches the next one, and multiplies; the first step only fetches.  A warp has
-    4 x 8 threads, so that what it reads of a slab lies in few banks.  Of a side a thread fetches `count` elements, of one term or of
-    one place across: that one is made an index once."""
+    4 x 8 threads, so that what it reads of a slab lies in few banks."""
     height, width, depth = extent
-    in_pieces = has_two_levels(fold, kernel.target.variants)
+    sides = ("left", "row", height), ("right", "column", width)
     for text in ("constexpr int across = TILE < 8 ? TILE : 8, down = TILE < 8 ? 1 : 4; // threads of a warp, along rows and columns",
                  "const int group = threadIdx.x / (across * down), member = threadIdx.x % (across * down);",
                  "const int own_row = group / (TILE / across) * down + member / across;",
                  "const int own_column = group % (TILE / across) * across + member % across;",
                  "constexpr int count = DEPTH * PER / TILE; // of a slab, for a thread"):
         kernel.line(text)
-    for side in ("left", "right"):
+    for side, word, _ in sides:
         kernel.line("alignas(16) __shared__ float %s[DEPTH][TILE * PER + 4];" % side)
         kernel.line("float next_%s[count];" % side)
-    if in_pieces:
+        if not is_along_depth(fold, side):
+            kernel.line("const index_t from_%s = first_%s + threadIdx.x %% (TILE * PER);" % (word, word))
+    has_totals = max(product(fold.loops, kernel.target.variants)) > ONE_LEVEL
+    if has_totals:  # at places that no compiler knows, so that they have no registers: they are seldom touched
         kernel.line("const int nought = %s < 0;" % depth)
         kernel.line("float totals[PER * PER + 1] = {0.0f};")
         kernel.line("int slab = 0;")
-    sides = [("left", "row", height), ("right", "column", width)]
-    for side, word, _ in sides:
-        if not is_along_depth(fold, side):
-            kernel.line("const index_t from_%s = first_%s + threadIdx.x %% (TILE * PER);" % (word, word))
     kernel.own = {"from_row", "from_column"}, len(kernel.statements), len(kernel.scopes) - 1
+    start = kernel.depth
     kernel.open("for (index_t k0 = -DEPTH; k0 < %s; k0 += DEPTH) {" % depth)
     kernel.open("if (k0 >= 0) {")
+    keep_slab(kernel, fold, sides)
+    kernel.close()
+    fetch_slab(kernel, fold, index, sides, depth)
+    kernel.open("if (k0 >= 0) {")
+    multiply_slab(kernel)
+    if has_totals:
+        kernel.open("if (++slab %% %d == 0) {" % PIECE)
+        open_own(kernel)
+        kernel.line("totals[p * PER + q + nought] += sums[p][q];")
+        kernel.line("sums[p][q] = 0.0f;")
+    close_to(kernel, start)
+    if has_totals:
+        open_own(kernel)
+        kernel.line("sums[p][q] += totals[p * PER + q + nought];")
+        close_to(kernel, start)
+
+
+def keep_slab(kernel, fold, sides):
+    """Puts what a thread has fetched into shared memory."""
     for side, *_ in sides:
         open_count(kernel)
         kernel.line("const int e = threadIdx.x + i * (TILE * TILE);")
-        kernel.line("%s[%s] = next_%s[i];" % (side, "e % DEPTH][e / DEPTH" if is_along_depth(fold, side) else "e / (TILE * PER)][e % (TILE * PER)", side))
+        kernel.line("%s[%s][%s] = next_%s[i];" % (side, *in_slab(fold, side), side))
         kernel.close()
     kernel.line("__syncthreads();")
-    kernel.close()
+
+
+def fetch_slab(kernel, fold, index, sides, depth):
+    """The slab that follows, into registers.  Of a side a thread has `count` elements, all of one term or all of one row or column: that one is
+    made an index once."""
     if any(is_along_depth(fold, side) for side, *_ in sides):
         kernel.line("const index_t term = k0 + DEPTH + threadIdx.x % DEPTH;")
         kernel.split("term", fold.loops)
     for side, word, across in sides:
-        start = kernel.depth
+        start, places = kernel.depth, ("term", word)
         open_count(kernel)
         if is_along_depth(fold, side):
             kernel.line("const index_t %s = first_%s + threadIdx.x / DEPTH + i * (TILE * TILE / DEPTH);" % (word, word))
-            places = "term", word
         else:
             kernel.line("const index_t k = k0 + DEPTH + threadIdx.x / (TILE * PER) + i * (TILE / PER);")
             places = "k", "from_" + word
         load(kernel, fold, index, side, places, (depth, across), "next_%s[i]" % side)
         close_to(kernel, start)
-    kernel.open("if (k0 >= 0) {")
+
+
+def multiply_slab(kernel):
+    start = kernel.depth
     kernel.line("#pragma unroll 8")
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
     kernel.line("float of_row[PER], of_column[PER];")
@@ -194,23 +211,13 @@ def staged(kernel, fold, index, extent):
     kernel.close()
     open_own(kernel)
     kernel.line("sums[p][q] += of_row[p] * of_column[q];")
-    for _ in range(3):
-        kernel.close()
+    close_to(kernel, start)
     kernel.line("__syncthreads();")
-    if in_pieces:
-        kernel.open("if (++slab %% %d == 0) {" % PIECE)
-        open_own(kernel)
-        kernel.line("totals[p * PER + q + nought] += sums[p][q];")
-        kernel.line("sums[p][q] = 0.0f;")
-        for _ in range(3):
-            kernel.close()
-    kernel.close()
-    kernel.close()
-    if in_pieces:
-        open_own(kernel)
-        kernel.line("sums[p][q] += totals[p * PER + q + nought];")
-        kernel.close()
-        kernel.close()
+
+
+def in_slab(fold, side):
+    """Term and row or column of a slab's element e, such that neighbouring threads have neighbours in memory."""
+    return ("e % DEPTH", "e / DEPTH") if is_along_depth(fold, side) else ("e / (TILE * PER)", "e % (TILE * PER)")
 
 
 def in_fours(thread, number):
