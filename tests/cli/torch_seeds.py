@@ -320,7 +320,7 @@ def check_long_sums():
 
 def free_names(text, dims):
     """Names that a text defines within its kernels and that are not kept from dims and tensors."""
-    kernels = text[re.search("^(extern \"C\" __global__ )?void ", text, re.M).start():]  # behind them nothing is defined
+    kernels = text[re.search("^(extern \"C\" __global__ )?void\\s", text, re.M).start():]  # behind them nothing is defined
     found = re.findall(r"^ +(?:[\w()]+ )*(?:int|float|double|long long|unsigned|bool|long) (\w+)(?= = (?!given_)|;|\[)", kernels, re.M)
     return {name for name in found if name.rstrip("_") not in dims and name not in seed_kernel.RESERVED and not seed_kernel.LOCAL.fullmatch(name)}
 

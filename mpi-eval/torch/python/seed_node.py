@@ -113,6 +113,30 @@ class Viewed(Node):
         return kernel.value(source, kernel.reshape_index(index, self.shape, source.shape))
 
 
+class Spread(Node):
+    """The elements of a source in which an axis is two, of elements that lie steps[axis] apart and of where they begin, for each axis that
+    has a step.  The last ones of the source may lie beyond the axis."""
+
+    def __init__(self, shape, source, steps):
+        super().__init__(shape, source.kind, [(source, MOVED)], "view")
+        self.steps, source.seen_shape = steps, self.shape
+
+    def emit(self, kernel, index):
+        found = []
+        for i, step in zip(index, self.steps):
+            found += [kernel.place("%s / %d" % (i, step)), kernel.place("%s %% %d" % (i, step))] if step else [i]
+        return kernel.value(self.edges[0][0], found)
+
+    def place_of(self, kernel, found):
+        """The index of the source's element, and on what conditions there is one."""
+        index, conditions, found = [], [], list(found)
+        for extent, step in zip(self.shape, self.steps):
+            index.append(kernel.place("%s * %d + %s" % (found.pop(0), step, found.pop(0))) if step else found.pop(0))
+            if step and any(e % step for e in extent):
+                conditions.append("%s < %s" % (index[-1], kernel.extent(extent)))
+        return index, conditions
+
+
 class Chosen(Node):
     """cases: (condition(kernel, index), node, index(kernel, index)); `otherwise` where none holds."""
 
@@ -162,6 +186,7 @@ class Fold(Node):
         self.loops, self.body, self.fold, self.is_ragged = [tuple(x) for x in loops], body, fold, is_ragged
         self.value_kind = value_kind or kind
         self.parts = None  # (number) blocks share the loops, and this is what each of them found
+        self.seen_shape = self.shape  # that of its Spread, where it has one
 
     def emit(self, kernel, index):
         return kernel.fold(self, index)

@@ -1,7 +1,7 @@
 """Products, convolutions and what looks through windows."""
 from atoll.aten_graph import Unsupported
 from atoll.seed_aten import cut, grouped, inside, number_text, operator, shift
-from atoll.seed_node import Fold, Generated, Moved, Product, is_one, permute, pointwise, product, reduce, view
+from atoll.seed_node import Fold, Generated, Moved, Product, Spread, is_one, permute, pointwise, product, reduce, view
 from atoll.seed_reduce import softmax_of
 
 # ---- products ----
@@ -157,22 +157,24 @@ def direct(call, x, weight, windows, groups):
             source = kernel.place(of_group if is_one(weight.shape[1]) else
                                   "%s * %s + %s" % (of_group, kernel.extent(weight.shape[1]), channel))
         return kernel.value(x, cut(x, [index[0], source] + places))
-    return window_product(call, x, weight, [weight.shape[1]] + list(weight.shape[2:]), left, right, groups)
+    columns = [0] + list(range(2, len(call.shape)))
+    return window_product(call, x, weight, call.shape, columns, [weight.shape[1]] + list(weight.shape[2:]), left, right, groups)
 
 
-def window_product(call, x, weight, loops, left, right, groups):
+def window_product(call, x, weight, shape, columns, loops, left, right, groups):
     """Output channels are rows, places in the batch columns."""
     if all(g == 1 for g in groups):
-        columns = [0] + list(range(2, len(call.shape)))
-        return Product(call.shape, x.kind, [x, weight], loops, left, right, [1], columns, ("depth", "width"), call.name)
+        return Product(shape, x.kind, [x, weight], loops, left, right, [1], columns, ("depth", "width"), call.name)
 
     def body(kernel, index, given):
         second = right(kernel, index, given)
         return "%s * %s" % (second, left(kernel, index, given))
-    return Fold(call.shape, x.kind, [x, weight], loops, body, "sum", call.name, rereads=True)
+    return Fold(shape, x.kind, [x, weight], loops, body, "sum", call.name, rereads=True)
 
 
 def transposed(call, x, weight, windows, groups):
+    """Outputs that lie a stride apart have the same taps, every stride-th one, and none of these falls between two inputs: they make an axis of
+    their own, which blocks do not share."""
     stride, pad, dilation = windows
     rank = len(stride)
     sources = tuple(c // g for c, g in zip(x.shape[1], groups))  # input channels of a group
@@ -187,29 +189,56 @@ def transposed(call, x, weight, windows, groups):
         return kernel.place(of_group if is_one(sources) else
                             "%s * %s + %s" % (of_group, kernel.extent(sources), channel)), within
 
+    phases = [s[0] if s[0] > 1 and len(set(s)) == 1 and all(each == 1 for each in d) else None for s, d in zip(stride, dilation)]
+    shape, axes, taps = list(call.shape[:2]), [], []
+    for out, size, phase in zip(call.shape[2:], weight.shape[2:], phases):
+        axes.append(len(shape))
+        shape += [tuple(-(-e // phase) for e in out), call.all(phase)] if phase else [out]
+        taps.append(tuple(-(-e // phase) for e in size) if phase else size)
+
+    def phased(kernel, index, k, a):
+        """Tap and input of the k-th tap of a phase, and on what condition that is a tap."""
+        step, size = phases[a], weight.shape[2 + a]
+        up = grouped(kernel.place(shift(kernel, index[axes[a] + 1], pad[a])))
+        tap = kernel.place("%s %% %d%s" % (up, step, "" if k == "0" else " + %s * %d" % (k, step)))
+        at = kernel.place("%s + %s / %d%s" % (index[axes[a]], up, step, "" if k == "0" else " - " + k))
+        return tap, at, ["%s < %s" % (tap, kernel.extent(size))] if any(e % step for e in size) else []
+
+    def tap_of(loops, a):
+        return "0" if is_one(taps[a]) else loops(1 + a)
+
     def left(kernel, index, loops):
         source, within = source_of(kernel, index, loops(0))
-        taps = ["0" if is_one(weight.shape[2 + a]) else loops(1 + a) for a in range(rank)]
-        return kernel.value(weight, cut(weight, [source, within] + taps))
+        found, conditions = [tap_of(loops, a) for a in range(rank)], []
+        for a in range(rank):
+            if phases[a]:
+                found[a], _, condition = phased(kernel, index, found[a], a)
+                conditions += condition
+        if conditions:
+            kernel.guard(" && ".join(conditions))
+        return kernel.value(weight, cut(weight, [source, within] + found))
 
     def right(kernel, index, loops):
         channel = loops(0)
         places = []
         for a in range(rank):
-            k = "0" if is_one(weight.shape[2 + a]) else loops(1 + a)
-            tap = "0" if k == "0" else grouped(k) if all(d == 1 for d in dilation[a]) else \
-                "%s * %s" % (grouped(k), kernel.extent(dilation[a]))
-            reach = kernel.place("%s%s" % (shift(kernel, index[2 + a], pad[a]), "" if tap == "0" else " - " + tap))
-            at = reach
-            condition = [reach + " >= 0"]
-            if not all(s == 1 for s in stride[a]):
-                condition.append("%s %% %s == 0" % (reach, kernel.extent(stride[a])))
-                at = kernel.place("%s / %s" % (reach, kernel.extent(stride[a])))
-            kernel.guard(" && ".join(condition + ["%s < %s" % (at, kernel.extent(x.shape[2 + a]))]))
+            k = tap_of(loops, a)
+            if phases[a]:
+                _, at, conditions = phased(kernel, index, k, a)
+                conditions.append(at + " >= 0")
+            else:
+                tap = k if k == "0" else grouped(k) if all(d == 1 for d in dilation[a]) else "%s * %s" % (grouped(k), kernel.extent(dilation[a]))
+                at = kernel.place("%s%s" % (shift(kernel, index[axes[a]], pad[a]), "" if tap == "0" else " - " + tap))
+                conditions = [at + " >= 0"]
+                if not all(s == 1 for s in stride[a]):
+                    conditions.append("%s %% %s == 0" % (at, kernel.extent(stride[a])))
+                    at = kernel.place("%s / %s" % (at, kernel.extent(stride[a])))
+            kernel.guard(" && ".join(conditions + ["%s < %s" % (at, kernel.extent(x.shape[2 + a]))]))
             places.append(at)
         source, _ = source_of(kernel, index, channel)
         return kernel.value(x, cut(x, [index[0], source] + places))
-    return window_product(call, x, weight, [sources] + list(weight.shape[2:]), left, right, groups)
+    node = window_product(call, x, weight, shape, [0] + axes, [sources] + taps, left, right, groups)
+    return Spread(call.shape, node, [None, None] + phases) if any(phases) else node
 
 
 def windows_of(call, rank):

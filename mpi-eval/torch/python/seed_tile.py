@@ -2,7 +2,7 @@
 thread computes PER x PER elements.  A plain way to do it, with what is worth tuning as parameters.  STAGED: the next slab is on its way to
 registers while this one is multiplied, and a thread's elements lie in fours, which it reads at once."""
 
-from atoll.seed_node import Pointwise, Product, is_one, product
+from atoll.seed_node import Pointwise, Product, Spread, is_one, product
 
 PARAMS = {"TILE": [16, 8, 32], "PER": [8, 4, 2, 1], "DEPTH": [8, 16, 32], "STAGED": [1, 0]}  # the first of each: fastest on an H200
 REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096",
@@ -33,18 +33,35 @@ def fits(root, fold, target, bench, least_side):
 
 
 def are_one_by_one(root, fold):
-    """Whether the root's elements are the fold's, and computed of them alone and of what is not on the way to it."""
+    """Whether the root's elements are the fold's, or where that is spread, and computed of them alone and of what is not on the way to it."""
     pending, seen = [root], {fold.number}
     while pending:
         node = pending.pop()
         if node.number in seen:
             continue
         seen.add(node.number)
+        if is_spread(node, fold) and node.shape == root.shape:
+            continue
         inner = [n for n, _ in node.edges if n.buffer is None and holds(n, fold)]
         if not isinstance(node, Pointwise) or any(n.shape != root.shape for n in inner):
             return False
         pending += inner
     return True
+
+
+def is_spread(node, fold):
+    return isinstance(node, Spread) and node.edges[0][0] is fold
+
+
+def spread_of(root, fold):
+    """The node in which the fold is spread, on the way from the root; None."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if is_spread(node, fold):
+            return node
+        pending += [n for n, _ in node.edges if n.buffer is None and n is not fold]
+    return None
 
 
 def holds(node, fold):
@@ -270,7 +287,7 @@ def load(kernel, fold, index, side, places, extent, target):
 def finish(kernel, root, fold, index, height, width):
     """What follows the product, element by element; four neighbours are stored at once."""
     buffer, start = root.buffer, kernel.depth
-    in_fours_too = buffer.dtype == "float32" and [a for a, e in enumerate(root.shape) if not is_one(e)][-1] in fold.columns
+    in_fours_too = buffer.dtype == "float32" and [a for a, e in enumerate(fold.shape) if not is_one(e)][-1] in fold.columns
     kernel.line("#pragma unroll")
     kernel.open("for (int p = 0; p < PER; p++) {")
     if in_fours_too:
@@ -288,7 +305,12 @@ def finish(kernel, root, fold, index, height, width):
     put(kernel, own, fold.columns, "column", fold)
     if fold.op and fold.op not in kernel.ops:
         kernel.ops.append(fold.op)
-    kernel.scopes[-1][(fold.number, tuple(own))] = "sums[p][q]"
+    source = fold if root is fold else spread_of(root, fold) or fold
+    if source is not fold:
+        own, conditions = source.place_of(kernel, own)
+        if conditions:
+            kernel.guard(" && ".join(conditions))
+    kernel.scopes[-1][(source.number, tuple(own))] = "sums[p][q]"
     value, place = kernel.target.store(kernel.value(root, own), buffer.dtype), kernel.flat(own, root.shape)
     if in_fours_too:
         kernel.line("places[q] = %s;" % place)
