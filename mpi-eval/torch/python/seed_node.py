@@ -122,16 +122,18 @@ class Spread(Node):
         self.steps, source.seen_shape = steps, self.shape
 
     def emit(self, kernel, index):
-        found = []
+        found, source = [], self.edges[0][0]
         for i, step in zip(index, self.steps):
-            found += [kernel.place("%s / %d" % (i, step)), kernel.place("%s %% %d" % (i, step))] if step else [i]
-        return kernel.value(self.edges[0][0], found)
+            found += kernel.split(i, source.shape[len(found):len(found) + 2]) if step else [i]
+        return kernel.value(source, found)
 
     def place_of(self, kernel, found):
-        """The index of the source's element, and on what conditions there is one."""
-        index, conditions, found = [], [], list(found)
+        """The index here of the source's element, and on what conditions there is one."""
+        index, conditions, shape = [], [], self.edges[0][0].shape
         for extent, step in zip(self.shape, self.steps):
-            index.append(kernel.place("%s * %d + %s" % (found.pop(0), step, found.pop(0))) if step else found.pop(0))
+            width = 2 if step else 1
+            index.append(kernel.place(kernel.flat(found[:width], shape[:width], False)))
+            found, shape = found[width:], shape[width:]
             if step and any(e % step for e in extent):
                 conditions.append("%s < %s" % (index[-1], kernel.extent(extent)))
         return index, conditions

@@ -200,8 +200,8 @@ def transposed(call, x, weight, windows, groups):
         """Tap and input of the k-th tap of a phase, and on what condition that is a tap."""
         step, size = phases[a], weight.shape[2 + a]
         up = grouped(kernel.place(shift(kernel, index[axes[a] + 1], pad[a])))
-        tap = kernel.place("%s %% %d%s" % (up, step, "" if k == "0" else " + %s * %d" % (k, step)))
-        at = kernel.place("%s + %s / %d%s" % (index[axes[a]], up, step, "" if k == "0" else " - " + k))
+        tap = kernel.place("%s %% %d%s" % (up, step, "" if k == "0" else " + %s * %d" % (grouped(k), step)))
+        at = kernel.place("%s + %s / %d%s" % (index[axes[a]], up, step, "" if k == "0" else " - " + grouped(k)))
         return tap, at, ["%s < %s" % (tap, kernel.extent(size))] if any(e % step for e in size) else []
 
     def tap_of(loops, a):
