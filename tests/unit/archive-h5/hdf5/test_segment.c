@@ -149,7 +149,7 @@ static void test_damaged(void **state)
     assert_int_equal(atoll_segment_write(path, tables, NULL, NULL, NULL), 0);
     char *bytes = scratch_read(path, &length);
     unsigned refused = 0;
-    for (size_t at = 0; at < length; at += length / 90 + 1) {
+    for (size_t at = 0; at < length; at += length / RANDOM_CASES(90) + 1) {
         struct atoll_err err = ATOLL_ERR_INIT;
         bytes[at] = (char)(bytes[at] ^ 0x55);
         scratch_write(path, bytes, length);
@@ -162,8 +162,8 @@ static void test_damaged(void **state)
         atoll_tables_destroy(got);
         bytes[at] = (char)(bytes[at] ^ 0x55);
     }
-    assert_true(refused > 10);
-    for (size_t cut = 0; cut < length; cut += length / 24 + 1) {
+    assert_true(refused > RANDOM_CASES(10));
+    for (size_t cut = 0; cut < length; cut += length / RANDOM_CASES(24) + 1) {
         scratch_write(path, bytes, cut);
         assert_null(atoll_segment_read(path, NULL));
     }

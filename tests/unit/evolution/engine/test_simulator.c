@@ -12,7 +12,7 @@
 #include "tests/simulator/orders.h"
 #include "tests/simulator/witness.h"
 
-static unsigned long seeds = 16, evaluations = 2000;
+static unsigned long seeds = RANDOM_CASES(16), evaluations = 2000;
 
 /* ---- parts ---- */
 
