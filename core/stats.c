@@ -9,6 +9,7 @@
 #define TAIL               0.025
 #define WINSOR_SHARE       0.1
 #define FUTILITY           0.001 /* one-sided, of the upper bound */
+#define LEAST_PROSPECT     0.05  /* docs/adr/0067 */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -201,6 +202,34 @@ static struct winsorised winsorise(const double *values, size_t count)
     return (struct winsorised){mean, standard_error, h - 1.0};
 }
 
+/* The t that is exceeded with this probability. */
+static double student_bound(double tail, double degrees)
+{
+    double low = 0.0, high = 1e6; /* 12.7 at one degree and 0.025 */
+    for (int i = 0; i < 80; i++) {
+        double t = (low + high) / 2.0;
+        if (atoll_student_cdf(-t, degrees) > tail)
+            low = t;
+        else
+            high = t;
+    }
+    return high;
+}
+
+/* The chance that the last planned look says better, predicted from t at count pairs with nothing known beforehand of mean and
+ * deviation: the mean of all pairs lies around that of the pairs so far with the variance of a mean of count pairs less that
+ * of a mean of all (predictive power: Spiegelhalter, Freedman, Blackburn 1986). */
+static double prospect(const struct atoll_paired_test *test, double t, size_t count, double degrees)
+{
+    if (test->pairs <= count)
+        return 1.0;
+    if (!isfinite(t))
+        return t > 0.0;
+    double times = (double)test->pairs / (double)count;
+    double bound = student_bound(test->alpha / test->looks, degrees + (double)(test->pairs - count));
+    return atoll_student_cdf((t * sqrt(times) - bound) / sqrt(times - 1.0), degrees);
+}
+
 enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const double *log_ratios,
                                         size_t count, double *ret_p, double *ret_ratio)
 {
@@ -221,23 +250,10 @@ enum atoll_comparison atoll_paired_look(struct atoll_paired_test *test, const do
     unsigned looks = test->looks ? test->looks : 1;
     if (test->look <= looks && *ret_p <= test->alpha / looks)
         return ATOLL_COMPARE_BETTER;
-    if (test->look >= looks || atoll_student_cdf(t, w.degrees) < FUTILITY)
+    if (test->look >= looks || atoll_student_cdf(t, w.degrees) < FUTILITY ||
+        prospect(test, t, count, w.degrees) < LEAST_PROSPECT)
         return ATOLL_COMPARE_NOT_BETTER;
     return ATOLL_COMPARE_MORE;
-}
-
-/* The t that is exceeded with probability TAIL. */
-static double student_bound(double degrees)
-{
-    double low = 0.0, high = 1e6; /* 12.7 at one degree */
-    for (int i = 0; i < 80; i++) {
-        double t = (low + high) / 2.0;
-        if (atoll_student_cdf(-t, degrees) > TAIL)
-            low = t;
-        else
-            high = t;
-    }
-    return high;
 }
 
 double atoll_paired_interval(const double *log_ratios, size_t count, double *ret_lo, double *ret_hi)
@@ -249,7 +265,7 @@ double atoll_paired_interval(const double *log_ratios, size_t count, double *ret
     if (count < 4)
         return 1.0;
     struct winsorised w = winsorise(log_ratios, count);
-    double half = student_bound(w.degrees) * w.standard_error;
+    double half = student_bound(TAIL, w.degrees) * w.standard_error;
     *ret_lo = exp(w.mean - half);
     *ret_hi = exp(w.mean + half);
     return exp(w.mean);

@@ -53,7 +53,8 @@ void atoll_duel_score_init(struct atoll_duel_score *score, double margin, double
     score->pair_limit = pair_limit;
     score->p_value = 1;
     score->ratio = 1;
-    score->test = (struct atoll_paired_test){.margin = margin, .alpha = alpha, .looks = looks};
+    score->test =
+        (struct atoll_paired_test){.margin = margin, .alpha = alpha, .looks = looks, .pairs = pair_limit};
 }
 
 enum atoll_comparison atoll_duel_score_add(struct atoll_duel_score *score, double log_ratio)

@@ -110,7 +110,7 @@ static int run_pairs(const struct atoll_simulated_settings *s, const struct atol
             looks[look_count++] = plan[i];
     looks[look_count++] = limit;
     struct atoll_paired_test test = {
-        .margin = log1p(order->margin), .alpha = order->alpha, .looks = look_count};
+        .margin = log1p(order->margin), .alpha = order->alpha, .looks = look_count, .pairs = limit};
     enum atoll_comparison state = ATOLL_COMPARE_MORE;
     for (unsigned look = 0; look < look_count && state == ATOLL_COMPARE_MORE; look++) {
         while (duel->pair_count < looks[look])

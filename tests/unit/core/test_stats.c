@@ -204,7 +204,7 @@ static void test_looks_and_futility(void **state)
     static const double equal[] = {0.05, 0.05, 0.05, 0.05};
     static const double wild[] = {0.05, NAN, 0.05, 0.05};
     double p, ratio;
-    struct atoll_paired_test test = {log(1.01), 0.05, 3, 0};
+    struct atoll_paired_test test = {.margin = log(1.01), .alpha = 0.05, .looks = 3};
     assert_int_equal(atoll_paired_look(&test, slower, 3, &p, &ratio), ATOLL_COMPARE_MORE);
     assert_int_equal(test.look, 0);
     assert_int_equal(atoll_paired_look(&test, slower, 6, &p, &ratio), ATOLL_COMPARE_NOT_BETTER);
@@ -213,9 +213,48 @@ static void test_looks_and_futility(void **state)
     assert_true(p > 0.999);
     assert_int_equal(atoll_paired_look(&test, unclear, 6, &p, &ratio), ATOLL_COMPARE_MORE);
     assert_int_equal(atoll_paired_look(&test, unclear, 6, &p, &ratio), ATOLL_COMPARE_NOT_BETTER);
-    struct atoll_paired_test again = {log(1.01), 0.05, 3, 0};
+    struct atoll_paired_test again = {.margin = log(1.01), .alpha = 0.05, .looks = 3};
     assert_int_equal(atoll_paired_look(&again, equal, 4, &p, &ratio), ATOLL_COMPARE_BETTER);
     assert_int_equal(atoll_paired_look(&again, wild, 4, &p, &ratio), ATOLL_COMPARE_NOT_BETTER);
+}
+
+/* One comparison with the referee's looks; planned: 16, or 0 when the test is not told how many pairs there will be.  Adds to what
+ * was played and won. */
+static void play(atoll_u64 seed, double gain, double noise, size_t planned, size_t *played, size_t *won)
+{
+    static const size_t looks[] = {6, 10, 16};
+    struct atoll_random random = {atoll_mix64(seed), 0};
+    struct atoll_paired_test test = {.margin = log(1.01), .alpha = 0.005, .looks = 3, .pairs = planned};
+    enum atoll_comparison result = ATOLL_COMPARE_MORE;
+    double pairs[16], p, ratio;
+    size_t count = 0;
+    for (size_t look = 0; result == ATOLL_COMPARE_MORE; look++) {
+        while (count < looks[look])
+            pairs[count++] = log1p(gain) + noise * normal(&random);
+        result = atoll_paired_look(&test, pairs, count, &p, &ratio);
+    }
+    *played += count;
+    *won += result == ATOLL_COMPARE_BETTER;
+}
+
+/* What cannot win any more ends at the first look, and next to nothing that would have won does. */
+static void test_no_prospect_ends_early(void **state)
+{
+    static const struct {
+        double gain, noise;
+        size_t most_pairs; /* a comparison, on average */
+    } rows[] = {{0.0, 0.03, 7},   {0.01, 0.12, 8}, {-0.02, 0.12, 7},
+                {0.05, 0.03, 13}, {0.1, 0.12, 13}, {0.2, 0.12, 12}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+        size_t played = 0, won = 0, played_to_the_end = 0, won_at_the_end = 0;
+        for (atoll_u64 seed = 0; seed < SEEDS; seed++) {
+            play(seed, rows[row].gain, rows[row].noise, 16, &played, &won);
+            play(seed, rows[row].gain, rows[row].noise, 0, &played_to_the_end, &won_at_the_end);
+        }
+        if (played > rows[row].most_pairs * SEEDS || won + SEEDS / 100 < won_at_the_end)
+            fail_msg("row %zu: %zu pairs of %zu, %zu of %zu won", row, played, played_to_the_end, won,
+                     won_at_the_end);
+    }
 }
 
 /* One absurd pair in twenty does not decide. */
@@ -225,7 +264,7 @@ static void test_winsorising(void **state)
     for (int i = 0; i < 20; i++)
         pairs[i] = i % 2 ? 0.001 : -0.001;
     pairs[7] = 50.0;
-    struct atoll_paired_test test = {log(1.01), 0.05, 1, 0};
+    struct atoll_paired_test test = {.margin = log(1.01), .alpha = 0.05, .looks = 1};
     assert_int_equal(atoll_paired_look(&test, pairs, 20, &p, &ratio), ATOLL_COMPARE_NOT_BETTER);
     assert_true(fabs(ratio - 1.0) < 0.001);
 }
@@ -292,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_null_controls_are_not_promoted),
         cmocka_unit_test(test_power),
         cmocka_unit_test(test_looks_and_futility),
+        cmocka_unit_test(test_no_prospect_ends_early),
         cmocka_unit_test(test_winsorising),
         cmocka_unit_test(test_paired_interval),
         cmocka_unit_test(test_interval_gap),
