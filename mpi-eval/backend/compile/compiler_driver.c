@@ -25,7 +25,6 @@
 #include "mpi-eval/backend/compile/compile_job.h"
 #include "mpi-eval/backend/compile/compile_patience.h"
 #include "mpi-eval/backend/compile/diagnostics.h"
-#include "mpi-eval/backend/compile/parsed_headers.h"
 #include "mpi-eval/backend/compile/toolchain.h"
 #include "mpi-eval/backend/sandbox/scratch.h"
 #include "mpi-eval/backend/sandbox/spawn.h"
@@ -347,18 +346,25 @@ static char **arguments_make(const struct cc *cc, struct atoll_compile_job *job)
     return argv;
 }
 
+/* What the preprocessor made of the slot's unit, owned by the caller; NULL: it left nothing of allowed size. */
+static char *preprocessed(const struct cc *cc, const struct slot *slot)
+{
+    char *text = atoll_compile_folder_saved(slot->folder_fd, ".i", cc->output_bytes);
+    if (text && slot->job->header)
+        atoll_parsed_headers_hide(&cc->headers, slot->job->header, text);
+    return text;
+}
+
 /* Judges what was compiled: 0, or -1 with the rule, or with why there is nothing to judge, in err. */
 static int judge(const struct cc *cc, const struct slot *slot, struct atoll_err *err)
 {
     if (!cc->style.judge || strcmp(slot->job->file_name, cc->style.judged_name) != 0)
         return 0;
-    char *text = atoll_compile_folder_saved(slot->folder_fd, ".i", cc->output_bytes);
+    char *text = preprocessed(cc, slot);
     if (!text)
         return atoll_err_set(err, ATOLL_E_CHILD,
                              "the compiler left no preprocessed text of at most %llu bytes",
                              (unsigned long long)cc->output_bytes);
-    if (slot->job->header)
-        atoll_parsed_headers_hide(&cc->headers, slot->job->header, text);
     int status = cc->style.judge(text, err);
     free(text);
     return status;
@@ -455,7 +461,7 @@ static void jobs_start(struct cc *cc)
 static void header_ask(struct cc *cc, const struct atoll_compile_job *job)
 {
     struct atoll_err ignored = ATOLL_ERR_INIT;
-    char text[256];
+    char text[4096];
     if (strcmp(job->file_name, cc->style.judged_name ? cc->style.judged_name : "") != 0)
         return;
     size_t header = atoll_parsed_headers_find(&cc->headers, job->text);
@@ -577,6 +583,18 @@ static void header_conclude(struct cc *cc, struct slot *slot, int wait_status)
     atoll_scratch_empty(slot->folder_fd, 1);
 }
 
+/* Whether what was compiled with a parsed header is what it would be without. */
+static int header_suits(const struct cc *cc, const struct slot *slot, int wait_status)
+{
+    int (*suits)(const char *) = cc->headers.table[slot->job->header - 1].suits;
+    char *text = NULL;
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
+        return 0;
+    int is_same = !suits || ((text = preprocessed(cc, slot)) && suits(text));
+    free(text);
+    return is_same;
+}
+
 /* A unit may be wrong only because it has a header where it would not have asked for it: its errors are those that it has by
  * itself.  Both runs are on its account. */
 static void header_forgo(struct cc *cc, struct slot *slot)
@@ -665,8 +683,7 @@ static int cc_collect(struct atoll_compiler *compiler, struct atoll_compiled *re
                 doubt_end(cc, slot, wait_status);
             else if (slot->job->is_header)
                 header_conclude(cc, slot, wait_status);
-            else if (slot->job->header && !slot->timed_out &&
-                     (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0))
+            else if (slot->job->header && !slot->timed_out && !header_suits(cc, slot, wait_status))
                 header_forgo(cc, slot);
             else
                 job_conclude(cc, slot, wait_status);

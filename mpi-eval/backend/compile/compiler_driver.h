@@ -5,6 +5,7 @@
 #ifndef ATOLL_MPI_EVAL_BACKEND_COMPILE_COMPILER_DRIVER_H
 #define ATOLL_MPI_EVAL_BACKEND_COMPILE_COMPILER_DRIVER_H
 
+#include "mpi-eval/backend/compile/parsed_headers.h"
 #include "mpi-eval/evaluator/compiler.h"
 
 #define ATOLL_COMPILE_REPORT_BYTES 8192 /* of atoll_compiled.report, with the NUL */
@@ -18,8 +19,8 @@ struct atoll_compiler_style {
     const char *object_name;  /* in the child's folder */
     /* Folders to read besides the compiler's own; NULL ends; borrowed until create returns. */
     const char *const *folders;
-    /* Large headers that the judged unit may include; NULL ends, at most ATOLL_PARSED_HEADERS_LIMIT; NULL: none. */
-    const char *const *headers;
+    /* Large headers that the judged unit may include, at most ATOLL_PARSED_HEADERS_LIMIT; NULL: none. */
+    const struct atoll_parsed_header *headers;
     /* Takes what is a report on resources out of the output; NULL: nothing is. */
     void (*report)(char *output, char ret_report[ATOLL_COMPILE_REPORT_BYTES]);
     /* Tried once at create; check: 0 when the object is what Atoll can use. */

@@ -1,5 +1,6 @@
 #include "mpi-eval/backend/compile/parsed_headers.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 static int write_text(const struct atoll_parsed_headers *h, size_t header)
 {
     char text[128];
-    int n = snprintf(text, sizeof(text), "#include <%s>\n", h->names[header - 1]);
-    int fd = openat(h->folder_fd, h->names[header - 1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int n = snprintf(text, sizeof(text), "#include <%s>\n", h->table[header - 1].name);
+    int fd = openat(h->folder_fd, h->table[header - 1].file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
     int status = n > 0 && (size_t)n < sizeof(text) ? atoll_write_all(fd, text, (size_t)n) : -1;
@@ -24,10 +25,10 @@ static int write_text(const struct atoll_parsed_headers *h, size_t header)
 }
 
 int atoll_parsed_headers_init(struct atoll_parsed_headers *headers, const char *base,
-                              const char *const *names, struct atoll_err *err)
+                              const struct atoll_parsed_header *table, struct atoll_err *err)
 {
-    *headers = (struct atoll_parsed_headers){.folder_fd = -1, .names = names};
-    if (!names)
+    *headers = (struct atoll_parsed_headers){.folder_fd = -1, .table = table};
+    if (!table)
         return 0;
     if (asprintf(&headers->folder, "%s/" ATOLL_PARSED_HEADERS_FOLDER, base) < 0) {
         headers->folder = NULL;
@@ -37,7 +38,7 @@ int atoll_parsed_headers_init(struct atoll_parsed_headers *headers, const char *
     if (!failed)
         headers->folder_fd = open(headers->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     failed |= headers->folder_fd < 0;
-    while (!failed && headers->count < ATOLL_PARSED_HEADERS_LIMIT && names[headers->count])
+    while (!failed && headers->count < ATOLL_PARSED_HEADERS_LIMIT && table[headers->count].name)
         failed = write_text(headers, ++headers->count);
     return failed ? atoll_err_errno(err, errno, "cannot make the folder %s", headers->folder) : 0;
 }
@@ -50,14 +51,35 @@ void atoll_parsed_headers_fini(struct atoll_parsed_headers *headers)
     *headers = (struct atoll_parsed_headers){.folder_fd = -1};
 }
 
+static int includes(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length)
+        if (at > text && at[-1] == '<' && at[length] == '>')
+            return 1;
+    return 0;
+}
+
+static int is_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static int has_word(const char *text, const char *const *words)
+{
+    for (; words && *words; words++)
+        for (const char *at = text; (at = strstr(at, *words)); at++)
+            if (at == text || !is_letter(*at) || !is_letter(at[-1]))
+                return 1;
+    return 0;
+}
+
 size_t atoll_parsed_headers_find(const struct atoll_parsed_headers *headers, const char *text)
 {
-    for (size_t i = 0; i < headers->count; i++) {
-        size_t length = strlen(headers->names[i]);
-        for (const char *at = text; (at = strstr(at, headers->names[i])); at += length)
-            if (at > text && at[-1] == '<' && at[length] == '>')
-                return i + 1;
-    }
+    for (size_t i = 0; i < headers->count; i++)
+        if (headers->states[i] != ATOLL_PARSED_NEVER && includes(text, headers->table[i].name) &&
+            !has_word(text, headers->table[i].words))
+            return i + 1;
     return 0;
 }
 
@@ -67,15 +89,16 @@ void atoll_parsed_headers_unit(const struct atoll_parsed_headers *headers, size_
     snprintf(
         ret_text, bytes,
         "#if !defined(__GNUC__) || defined(__clang__) || __GNUC__ < 12\n#error parsed in each unit\n#endif\n"
-        "#include <%s>\n",
-        headers->names[header - 1]);
+        "%s#include <%s>\n",
+        headers->table[header - 1].before ? headers->table[header - 1].before : "",
+        headers->table[header - 1].name);
 }
 
 void atoll_parsed_headers_keep(struct atoll_parsed_headers *headers, size_t header, int from_folder_fd,
                                const char *object)
 {
     char name[128];
-    snprintf(name, sizeof(name), "%s.gch", headers->names[header - 1]);
+    snprintf(name, sizeof(name), "%s.gch", headers->table[header - 1].file);
     int is_kept = object && renameat(from_folder_fd, object, headers->folder_fd, name) == 0;
     headers->states[header - 1] = is_kept ? ATOLL_PARSED_READY : ATOLL_PARSED_NEVER;
 }
@@ -83,7 +106,7 @@ void atoll_parsed_headers_keep(struct atoll_parsed_headers *headers, size_t head
 void atoll_parsed_headers_path(const struct atoll_parsed_headers *headers, size_t header, char *ret_path,
                                size_t bytes)
 {
-    snprintf(ret_path, bytes, "../" ATOLL_PARSED_HEADERS_FOLDER "/%s", headers->names[header - 1]);
+    snprintf(ret_path, bytes, "../" ATOLL_PARSED_HEADERS_FOLDER "/%s", headers->table[header - 1].file);
 }
 
 void atoll_parsed_headers_hide(const struct atoll_parsed_headers *headers, size_t header, char *preprocessed)
@@ -92,7 +115,8 @@ void atoll_parsed_headers_hide(const struct atoll_parsed_headers *headers, size_
     char path[160];
     char *line =
         strncmp(preprocessed, says, sizeof(says) - 1) == 0 ? preprocessed : strstr(preprocessed, says);
-    snprintf(path, sizeof(path), "/" ATOLL_PARSED_HEADERS_FOLDER "/%s.gch\"", headers->names[header - 1]);
+    snprintf(path, sizeof(path), "/" ATOLL_PARSED_HEADERS_FOLDER "/%s.gch\"",
+             headers->table[header - 1].file);
     size_t length = line ? strcspn(line, "\n") : 0, tail = strlen(path);
     if (line && (line == preprocessed || line[-1] == '\n') && length > tail &&
         strncmp(line + length - tail, path, tail) == 0)

@@ -10,7 +10,18 @@
 #include "base/err.h"
 
 #define ATOLL_PARSED_HEADERS_FOLDER "headers"
-#define ATOLL_PARSED_HEADERS_LIMIT  4
+#define ATOLL_PARSED_HEADERS_LIMIT  8
+
+/* One of them.  A name may stand twice, first with less of it for units that need no more. */
+struct atoll_parsed_header {
+    const char *name;   /* as an #include says it; NULL ends a table */
+    const char *file;   /* in the folder, where each has its own */
+    const char *before; /* text that is parsed before it; NULL: none */
+    const char *const
+        *words; /* a unit with a name, or signs, that begin so does not get it; NULL ends; NULL: none */
+    /* Whether what the preprocessor made of a unit with it means the same without it; NULL: always. */
+    int (*suits)(const char *preprocessed);
+};
 
 enum atoll_parsed_state {
     ATOLL_PARSED_UNASKED,
@@ -22,16 +33,16 @@ enum atoll_parsed_state {
 struct atoll_parsed_headers {
     char *folder; /* owned; beside those in which the compiler runs; NULL: no headers */
     int folder_fd;
-    const char *const *names; /* borrowed */
+    const struct atoll_parsed_header *table; /* borrowed */
     size_t count;
     enum atoll_parsed_state states[ATOLL_PARSED_HEADERS_LIMIT];
 };
 
-/* names: NULL ends, at most ATOLL_PARSED_HEADERS_LIMIT; NULL: none.  Makes the folder ATOLL_PARSED_HEADERS_FOLDER in base. */
+/* table: at most ATOLL_PARSED_HEADERS_LIMIT; NULL: none.  Makes the folder ATOLL_PARSED_HEADERS_FOLDER in base. */
 int atoll_parsed_headers_init(struct atoll_parsed_headers *headers, const char *base,
-                              const char *const *names, struct atoll_err *err);
+                              const struct atoll_parsed_header *table, struct atoll_err *err);
 void atoll_parsed_headers_fini(struct atoll_parsed_headers *headers); /* zeroed is fine */
-/* The first of them that a unit names in an #include, 1 and up; 0: none. */
+/* The first of them that a unit names in an #include and may get, 1 and up; 0: none.  Those that could not be made are none. */
 size_t atoll_parsed_headers_find(const struct atoll_parsed_headers *headers, const char *text);
 /* What is compiled to have it parsed: nothing where the compiler could fail later because of it (gcc before 12 ends where the
  * system does not give it one certain address). */

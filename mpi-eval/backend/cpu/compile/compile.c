@@ -6,6 +6,7 @@
 #include "mpi-eval/backend/compile/compiler_driver.h"
 #include "mpi-eval/backend/cpu/compile/assembly.h"
 #include "mpi-eval/backend/cpu/compile/object.h"
+#include "mpi-eval/backend/cpu/compile/vector_headers.h"
 
 /* Compile, link with libm, pass the object check. */
 static int check_object(const void *object, size_t length, struct atoll_err *err)
@@ -49,9 +50,8 @@ static const char *const cc_flags[] = {
     NULL,
 };
 static const char *const cc_tail[] = {"-lm", NULL};
-static const char *const large_headers[] = {"immintrin.h", "x86intrin.h", "arm_neon.h", NULL};
 static const struct atoll_compiler_style cc_style = {
-    .headers = large_headers,
+    .headers = atoll_vector_headers,
     .flags = cc_flags,
     .tail = cc_tail,
     .suffix = ".c",
