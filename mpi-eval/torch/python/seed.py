@@ -317,7 +317,7 @@ class Seed:
 
     def is_larger(self, root, node):
         """Whether the kernel has more elements than the fold, which would then be done again and again."""
-        return product(self.by_number[root].shape, self.variants) != product(node.seen_shape, self.variants)
+        return product(self.by_number[root].shape, self.variants) != product((node.spread or node).shape, self.variants)
 
     def scratch_names(self, node):
         stem = re.sub(r"[^a-z0-9]+", "_", (node.op or "value").lower()).strip("_")[:20] or "value"

@@ -273,6 +273,10 @@ class Kernel:
         self.leave()
         self.line("}")
 
+    def close_to(self, depth):
+        while self.depth > depth:
+            self.close()
+
     def guard(self, condition):
         """What follows, to the end of the loop, only where condition holds."""
         self.open("if (%s) {" % condition)

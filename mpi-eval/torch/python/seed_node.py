@@ -119,7 +119,7 @@ class Spread(Node):
 
     def __init__(self, shape, source, steps):
         super().__init__(shape, source.kind, [(source, MOVED)], "view")
-        self.steps, source.seen_shape = steps, self.shape
+        self.steps = steps
 
     def emit(self, kernel, index):
         found, source = [], self.edges[0][0]
@@ -188,7 +188,7 @@ class Fold(Node):
         self.loops, self.body, self.fold, self.is_ragged = [tuple(x) for x in loops], body, fold, is_ragged
         self.value_kind = value_kind or kind
         self.parts = None  # (number) blocks share the loops, and this is what each of them found
-        self.seen_shape = self.shape  # that of its Spread, where it has one
+        self.spread = None  # the Spread that alone reads it, where there is one
 
     def emit(self, kernel, index):
         return kernel.fold(self, index)

@@ -172,73 +172,85 @@ def window_product(call, x, weight, shape, columns, loops, left, right, groups):
     return Fold(shape, x.kind, [x, weight], loops, body, "sum", call.name, rereads=True)
 
 
-def transposed(call, x, weight, windows, groups):
-    """Outputs that lie a stride apart have the same taps, every stride-th one, and none of these falls between two inputs: they make an axis of
-    their own, which blocks do not share."""
-    stride, pad, dilation = windows
-    rank = len(stride)
-    sources = tuple(c // g for c, g in zip(x.shape[1], groups))  # input channels of a group
+class Transposed:
+    """The factors of a transposed convolution.  Outputs that lie a stride apart have the same taps, every stride-th one, and none of these
+    falls between two inputs: they make an axis of their own, which blocks do not share.  Of each axis of the windows: phases, the
+    stride where that is so, or None; axes, where its places stand in an index; taps, how many a loop goes over."""
 
-    def source_of(kernel, index, channel):
+    def __init__(self, call, x, weight, windows, groups):
+        self.x, self.weight, self.groups, (self.stride, self.pad, self.dilation) = x, weight, groups, windows
+        self.sources = tuple(c // g for c, g in zip(x.shape[1], groups))  # input channels of a group
+        self.phases = [s[0] if s[0] > 1 and len(set(s)) == 1 and all(each == 1 for each in d) else None
+                       for s, d in zip(self.stride, self.dilation)]
+        self.shape, self.axes, self.taps = list(call.shape[:2]), [], []
+        for out, size, phase in zip(call.shape[2:], weight.shape[2:], self.phases):
+            self.axes.append(len(self.shape))
+            self.shape += [tuple(-(-e // phase) for e in out), call.all(phase)] if phase else [out]
+            self.taps.append(tuple(-(-e // phase) for e in size) if phase else size)
+
+    def channels(self, kernel, index, channel):
         """The input channel and the output channel within its group."""
-        if all(g == 1 for g in groups):
+        if all(g == 1 for g in self.groups):
             return channel, index[1]
-        width = kernel.extent(weight.shape[1])
-        of_group = kernel.place(index[1] if is_one(weight.shape[1]) else "%s / %s" % (index[1], width))
-        within = "0" if is_one(weight.shape[1]) else kernel.place("%s %% %s" % (index[1], width))
-        return kernel.place(of_group if is_one(sources) else
-                            "%s * %s + %s" % (of_group, kernel.extent(sources), channel)), within
+        of_each = self.weight.shape[1]
+        of_group = kernel.place(index[1] if is_one(of_each) else "%s / %s" % (index[1], kernel.extent(of_each)))
+        within = "0" if is_one(of_each) else kernel.place("%s %% %s" % (index[1], kernel.extent(of_each)))
+        return kernel.place(of_group if is_one(self.sources) else
+                            "%s * %s + %s" % (of_group, kernel.extent(self.sources), channel)), within
 
-    phases = [s[0] if s[0] > 1 and len(set(s)) == 1 and all(each == 1 for each in d) else None for s, d in zip(stride, dilation)]
-    shape, axes, taps = list(call.shape[:2]), [], []
-    for out, size, phase in zip(call.shape[2:], weight.shape[2:], phases):
-        axes.append(len(shape))
-        shape += [tuple(-(-e // phase) for e in out), call.all(phase)] if phase else [out]
-        taps.append(tuple(-(-e // phase) for e in size) if phase else size)
+    def tap_of(self, loops, a):
+        return "0" if is_one(self.taps[a]) else loops(1 + a)
 
-    def phased(kernel, index, k, a):
+    def phased(self, kernel, index, k, a):
         """Tap and input of the k-th tap of a phase, and on what condition that is a tap."""
-        step, size = phases[a], weight.shape[2 + a]
-        up = grouped(kernel.place(shift(kernel, index[axes[a] + 1], pad[a])))
+        step, size, at = self.phases[a], self.weight.shape[2 + a], self.axes[a]
+        up = grouped(kernel.place(shift(kernel, index[at + 1], self.pad[a])))
         tap = kernel.place("%s %% %d%s" % (up, step, "" if k == "0" else " + %s * %d" % (grouped(k), step)))
-        at = kernel.place("%s + %s / %d%s" % (index[axes[a]], up, step, "" if k == "0" else " - " + grouped(k)))
-        return tap, at, ["%s < %s" % (tap, kernel.extent(size))] if any(e % step for e in size) else []
+        place = kernel.place("%s + %s / %d%s" % (index[at], up, step, "" if k == "0" else " - " + grouped(k)))
+        return tap, place, ["%s < %s" % (tap, kernel.extent(size))] if any(e % step for e in size) else []
 
-    def tap_of(loops, a):
-        return "0" if is_one(taps[a]) else loops(1 + a)
+    def strided(self, kernel, index, k, a):
+        """The input of tap k, and on what conditions it does not fall between two."""
+        stride, dilation = self.stride[a], self.dilation[a]
+        tap = k if k == "0" else grouped(k) if all(d == 1 for d in dilation) else "%s * %s" % (grouped(k), kernel.extent(dilation))
+        at = kernel.place("%s%s" % (shift(kernel, index[self.axes[a]], self.pad[a]), "" if tap == "0" else " - " + tap))
+        if all(s == 1 for s in stride):
+            return at, [at + " >= 0"]
+        return kernel.place("%s / %s" % (at, kernel.extent(stride))), [at + " >= 0", "%s %% %s == 0" % (at, kernel.extent(stride))]
 
-    def left(kernel, index, loops):
-        source, within = source_of(kernel, index, loops(0))
-        found, conditions = [tap_of(loops, a) for a in range(rank)], []
-        for a in range(rank):
-            if phases[a]:
-                found[a], _, condition = phased(kernel, index, found[a], a)
+    def left(self, kernel, index, loops):
+        source, within = self.channels(kernel, index, loops(0))
+        found, conditions = [self.tap_of(loops, a) for a in range(len(self.taps))], []
+        for a, phase in enumerate(self.phases):
+            if phase:
+                found[a], _, condition = self.phased(kernel, index, found[a], a)
                 conditions += condition
         if conditions:
             kernel.guard(" && ".join(conditions))
-        return kernel.value(weight, cut(weight, [source, within] + found))
+        return kernel.value(self.weight, cut(self.weight, [source, within] + found))
 
-    def right(kernel, index, loops):
+    def right(self, kernel, index, loops):
         channel = loops(0)
         places = []
-        for a in range(rank):
-            k = tap_of(loops, a)
-            if phases[a]:
-                _, at, conditions = phased(kernel, index, k, a)
+        for a, phase in enumerate(self.phases):
+            k = self.tap_of(loops, a)
+            if phase:
+                _, at, conditions = self.phased(kernel, index, k, a)
                 conditions.append(at + " >= 0")
             else:
-                tap = k if k == "0" else grouped(k) if all(d == 1 for d in dilation[a]) else "%s * %s" % (grouped(k), kernel.extent(dilation[a]))
-                at = kernel.place("%s%s" % (shift(kernel, index[axes[a]], pad[a]), "" if tap == "0" else " - " + tap))
-                conditions = [at + " >= 0"]
-                if not all(s == 1 for s in stride[a]):
-                    conditions.append("%s %% %s == 0" % (at, kernel.extent(stride[a])))
-                    at = kernel.place("%s / %s" % (at, kernel.extent(stride[a])))
-            kernel.guard(" && ".join(conditions + ["%s < %s" % (at, kernel.extent(x.shape[2 + a]))]))
+                at, conditions = self.strided(kernel, index, k, a)
+            kernel.guard(" && ".join(conditions + ["%s < %s" % (at, kernel.extent(self.x.shape[2 + a]))]))
             places.append(at)
-        source, _ = source_of(kernel, index, channel)
-        return kernel.value(x, cut(x, [index[0], source] + places))
-    node = window_product(call, x, weight, shape, [0] + axes, [sources] + taps, left, right, groups)
-    return Spread(call.shape, node, [None, None] + phases) if any(phases) else node
+        source, _ = self.channels(kernel, index, channel)
+        return kernel.value(self.x, cut(self.x, [index[0], source] + places))
+
+
+def transposed(call, x, weight, windows, groups):
+    of = Transposed(call, x, weight, windows, groups)
+    node = window_product(call, x, weight, of.shape, [0] + of.axes, [of.sources] + of.taps, of.left, of.right, groups)
+    if any(of.phases):
+        node.spread = Spread(call.shape, node, [None, None] + of.phases)
+    return node.spread or node
 
 
 def windows_of(call, rank):

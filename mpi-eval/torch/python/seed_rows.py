@@ -37,11 +37,11 @@ def write(root, fold, target):
     places = kernel.split("r", fold.loops)
     own = open_rows(kernel, root)
     kernel.accumulate(fold, [found], fold.body(kernel, own, lambda position: places[position]), None)
-    close_to(kernel, inner)
+    kernel.close_to(inner)
     if in_pieces:
         open_rows(kernel)
         kernel.line("sums[p] += parts[p];")
-    close_to(kernel, start)
+    kernel.close_to(start)
     own = open_rows(kernel, root)
     kernel.share(fold, ["sums[p]"], "> 0", "threadIdx.x > 0 || first_row + p > last", "0", "continue")
     kernel.scopes[-1][(fold.number, tuple(own))] = "sums[p]"
@@ -66,8 +66,3 @@ def open_rows(kernel, root=None):
         return None
     kernel.line("const index_t i = first_row + p < last ? first_row + p : last;")
     return kernel.split("i", root.shape)
-
-
-def close_to(kernel, depth):
-    while kernel.depth > depth:
-        kernel.close()

@@ -2,7 +2,7 @@
 thread computes PER x PER elements.  A plain way to do it, with what is worth tuning as parameters.  STAGED: the next slab is on its way to
 registers while this one is multiplied, and a thread's elements lie in fours, which it reads at once."""
 
-from atoll.seed_node import Pointwise, Product, Spread, is_one, product
+from atoll.seed_node import Pointwise, Product, is_one, product
 
 PARAMS = {"TILE": [16, 8, 32], "PER": [8, 4, 2, 1], "DEPTH": [8, 16, 32], "STAGED": [1, 0]}  # the first of each: fastest on an H200
 REQUIRE = ["TILE * PER <= 128", "DEPTH * TILE * PER <= 4096",
@@ -40,28 +40,13 @@ def are_one_by_one(root, fold):
         if node.number in seen:
             continue
         seen.add(node.number)
-        if is_spread(node, fold) and node.shape == root.shape:
+        if node is fold.spread and node.shape == root.shape:
             continue
         inner = [n for n, _ in node.edges if n.buffer is None and holds(n, fold)]
         if not isinstance(node, Pointwise) or any(n.shape != root.shape for n in inner):
             return False
         pending += inner
     return True
-
-
-def is_spread(node, fold):
-    return isinstance(node, Spread) and node.edges[0][0] is fold
-
-
-def spread_of(root, fold):
-    """The node in which the fold is spread, on the way from the root; None."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if is_spread(node, fold):
-            return node
-        pending += [n for n, _ in node.edges if n.buffer is None and n is not fold]
-    return None
 
 
 def holds(node, fold):
@@ -133,17 +118,17 @@ def plain(kernel, fold, index, extent):
         kernel.open("for (int e = threadIdx.x; e < DEPTH * TILE * PER; e += TILE * TILE) {")
         kernel.line("const index_t k = k0 + %s, %s = first_%s + %s;" % (term, word, word, place))
         load(kernel, fold, index, side, ("k", word), (depth, across), "%s[%s][%s]" % (side, term, place))
-        close_to(kernel, start)
+        kernel.close_to(start)
     kernel.line("__syncthreads();")
     kernel.open("for (int k = 0; k < DEPTH; k++) {")
     open_own(kernel)
     kernel.line("parts[p][q] += left[k][own_row + p * TILE] * right[k][own_column + q * TILE];")
-    close_to(kernel, inner)
+    kernel.close_to(inner)
     kernel.line("__syncthreads();")
     kernel.close()
     open_own(kernel)
     kernel.line("sums[p][q] += parts[p][q];")
-    close_to(kernel, outer)
+    kernel.close_to(outer)
 
 
 def staged(kernel, fold, index, extent):
@@ -181,11 +166,11 @@ def staged(kernel, fold, index, extent):
         open_own(kernel)
         kernel.line("totals[p * PER + q + nought] += sums[p][q];")
         kernel.line("sums[p][q] = 0.0f;")
-    close_to(kernel, start)
+    kernel.close_to(start)
     if has_totals:
         open_own(kernel)
         kernel.line("sums[p][q] += totals[p * PER + q + nought];")
-        close_to(kernel, start)
+        kernel.close_to(start)
 
 
 def keep_slab(kernel, fold, sides):
@@ -213,7 +198,7 @@ def fetch_slab(kernel, fold, index, sides, depth):
             kernel.line("const index_t k = k0 + DEPTH + threadIdx.x / (TILE * PER) + i * (TILE / PER);")
             places = "k", "from_" + word
         load(kernel, fold, index, side, places, (depth, across), "next_%s[i]" % side)
-        close_to(kernel, start)
+        kernel.close_to(start)
 
 
 def multiply_slab(kernel):
@@ -228,7 +213,7 @@ def multiply_slab(kernel):
     kernel.close()
     open_own(kernel)
     kernel.line("sums[p][q] += of_row[p] * of_column[q];")
-    close_to(kernel, start)
+    kernel.close_to(start)
     kernel.line("__syncthreads();")
 
 
@@ -246,11 +231,6 @@ def open_count(kernel):
     """A loop over a thread's elements of a slab."""
     kernel.line("#pragma unroll")
     kernel.open("for (int i = 0; i < count; i++) {")
-
-
-def close_to(kernel, depth):
-    while kernel.depth > depth:
-        kernel.close()
 
 
 def open_own(kernel):
@@ -305,7 +285,7 @@ def finish(kernel, root, fold, index, height, width):
     put(kernel, own, fold.columns, "column", fold)
     if fold.op and fold.op not in kernel.ops:
         kernel.ops.append(fold.op)
-    source = fold if root is fold else spread_of(root, fold) or fold
+    source = fold if root is fold else fold.spread or fold
     if source is not fold:
         own, conditions = source.place_of(kernel, own)
         if conditions:
@@ -315,11 +295,11 @@ def finish(kernel, root, fold, index, height, width):
     if in_fours_too:
         kernel.line("places[q] = %s;" % place)
         kernel.line("values[q] = %s;" % value)
-        close_to(kernel, start + 1)
+        kernel.close_to(start + 1)
         store_row(kernel, buffer.c_name)
     else:
         kernel.line("%s[%s] = %s;" % (buffer.c_name, place, value))
-    close_to(kernel, start)
+    kernel.close_to(start)
 
 
 def store_row(kernel, name):
