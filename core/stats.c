@@ -202,11 +202,13 @@ static struct winsorised winsorise(const double *values, size_t count)
     return (struct winsorised){mean, standard_error, h - 1.0};
 }
 
-/* The t that is exceeded with this probability. */
+/* The t that is exceeded with this probability, below 0.5. */
 static double student_bound(double tail, double degrees)
 {
-    double low = 0.0, high = 1e6; /* 12.7 at one degree and 0.025 */
-    for (int i = 0; i < 80; i++) {
+    double low = 0.0, high = 1.0;
+    while (atoll_student_cdf(-high, degrees) > tail)
+        high *= 2.0;
+    while (high - low > 1e-10 * high) {
         double t = (low + high) / 2.0;
         if (atoll_student_cdf(-t, degrees) > tail)
             low = t;
