@@ -8,6 +8,7 @@ read lines, a wait that the call is queued behind, two events, the median.  On t
 Prints a table; the last column is outside / inside.  Needs a Python with torch and the same device."""
 import argparse
 import ast
+import contextlib
 import json
 import math
 import os
@@ -74,7 +75,21 @@ def module_of(description):
     if reference["form"] == "function":
         return scope[reference["entry"]]
     arguments = scope["get_init_inputs"]() if "get_init_inputs" in scope else []
-    return scope[reference["entry"]](*arguments).to(device)
+    return with_numbers(scope, scope[reference["entry"]](*arguments).to(device))
+
+
+def with_numbers(scope, module):
+    """The module as a function of its tensors alone: what else get_inputs gives stands where it stood."""
+    meta = torch.device("meta")
+    with meta if hasattr(meta, "__enter__") else contextlib.nullcontext():  # torch before 2.0 makes them
+        given = scope["get_inputs"]()
+    if all(torch.is_tensor(each) for each in given):
+        return module
+
+    def answer(*tensors):
+        left = list(tensors)
+        return module(*[left.pop(0) if torch.is_tensor(each) else each for each in given])
+    return answer
 
 
 def built(line):
