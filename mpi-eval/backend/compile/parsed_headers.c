@@ -65,12 +65,31 @@ static int is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static int has_word(const char *text, const char *const *words)
+static int has_word(const char *text, size_t length, const char *const *words)
 {
+    const char *end = text + length;
     for (; words && *words; words++)
-        for (const char *at = text; (at = strstr(at, *words)); at++)
+        for (const char *at = text; (at = memmem(at, (size_t)(end - at), *words, strlen(*words))); at++)
             if (at == text || !is_letter(*at) || !is_letter(at[-1]))
                 return 1;
+    return 0;
+}
+
+/* In #if, #ifdef, #ifndef, #elif, to the end of their last line. */
+static int asks_for(const char *text, const char *const *words)
+{
+    for (const char *at = text, *end; words && (at = strchr(at, '#')); at = end) {
+        const char *name = at + 1 + strspn(at + 1, " \t");
+        end = at + 1;
+        if (strncmp(name, "if", 2) != 0 && strncmp(name, "el", 2) != 0)
+            continue;
+        do {
+            end += strcspn(end, "\n");
+            end += *end == '\n';
+        } while (*end && (end[-2] == '\\' || (end[-2] == '\r' && end[-3] == '\\')));
+        if (has_word(at, (size_t)(end - at), words))
+            return 1;
+    }
     return 0;
 }
 
@@ -78,7 +97,8 @@ size_t atoll_parsed_headers_find(const struct atoll_parsed_headers *headers, con
 {
     for (size_t i = 0; i < headers->count; i++)
         if (headers->states[i] != ATOLL_PARSED_NEVER && includes(text, headers->table[i].name) &&
-            !has_word(text, headers->table[i].words))
+            !has_word(text, strlen(text), headers->table[i].words) &&
+            !asks_for(text, headers->table[i].asked_words))
             return i + 1;
     return 0;
 }

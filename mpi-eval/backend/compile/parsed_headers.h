@@ -17,8 +17,10 @@ struct atoll_parsed_header {
     const char *name;   /* as an #include says it; NULL ends a table */
     const char *file;   /* in the folder, where each has its own */
     const char *before; /* text that is parsed before it; NULL: none */
-    const char *const
-        *words; /* a unit with a name, or signs, that begin so does not get it; NULL ends; NULL: none */
+    /* A unit with a name, or signs, that begin so does not get it; asked_words: one with such a name in a condition of the
+     * preprocessor.  NULL ends; NULL: none. */
+    const char *const *words;
+    const char *const *asked_words;
     /* Whether what the preprocessor made of a unit with it means the same without it; NULL: always. */
     int (*suits)(const char *preprocessed);
 };

@@ -11,9 +11,6 @@ static const char *const wide_words[] = {
     "##",
     "target",
     "__target__",
-    "_mm512",
-    "_MM512",
-    "__m512",
     "__mmask",
     "_mm_mask_",
     "_mm_maskz_",
@@ -51,6 +48,9 @@ static const char *const wide_words[] = {
     "_mm256_clmul",
     NULL,
 };
+
+/* Units often name these where __AVX512F__ is defined, which it is not; without a target of one's own they do not compile otherwise. */
+static const char *const asked_words[] = {"_mm512", "_MM512", "__m512", NULL};
 
 /* The guards of these headers in gcc 12 to 14.  What is missing here makes the rest fail to parse, or is parsed as before.  Without
  * optimization functions are macros, of which #if may ask. */
@@ -97,11 +97,11 @@ static const char without_wide[] =
     "#define _VPCLMULQDQINTRIN_H_INCLUDED\n";
 
 const struct atoll_parsed_header atoll_vector_headers[] = {
-    {"immintrin.h", "narrow-immintrin.h", without_wide, wide_words, atoll_vector_headers_suit},
-    {"x86intrin.h", "narrow-x86intrin.h", without_wide, wide_words, atoll_vector_headers_suit},
-    {"immintrin.h", "immintrin.h", NULL, NULL, NULL},
-    {"x86intrin.h", "x86intrin.h", NULL, NULL, NULL},
-    {"arm_neon.h", "arm_neon.h", NULL, NULL, NULL},
+    {"immintrin.h", "narrow-immintrin.h", without_wide, wide_words, asked_words, atoll_vector_headers_suit},
+    {"x86intrin.h", "narrow-x86intrin.h", without_wide, wide_words, asked_words, atoll_vector_headers_suit},
+    {"immintrin.h", "immintrin.h", NULL, NULL, NULL, NULL},
+    {"x86intrin.h", "x86intrin.h", NULL, NULL, NULL, NULL},
+    {"arm_neon.h", "arm_neon.h", NULL, NULL, NULL, NULL},
     {0},
 };
 
