@@ -64,6 +64,10 @@ enum atoll_duel_purpose {
     ATOLL_DUEL_PURPOSE_COUNT
 };
 
+/* Half of the 95 % interval of a final's ratio, as a share of it: two finals of one pair of kernels are then within a tenth
+ * (docs/adr/0064). */
+#define ATOLL_DUEL_TOLD_WITHIN 0.04
+
 /* Interleaved ABBA comparison of two candidates on one device, fresh draws (MEASUREMENT.md 5). */
 struct atoll_duel {
     uint64_t evaluation;

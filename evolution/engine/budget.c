@@ -7,6 +7,7 @@
 #define UNKNOWN_COST_NS 1e8  /* before anything was measured */
 #define DUEL_COST       2    /* a duel in evaluations, before one was measured */
 #define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
+#define FIRST_LOOK      6    /* of the referee at the pairs of a duel (mpi-eval/referee/duel.h) */
 #define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
 
 #define MODEL_NS                                                                                             \
@@ -92,6 +93,27 @@ double atoll_budget_rivals_ns(const struct atoll_engine *e)
     for (unsigned mode = 0; mode < ATOLL_TORCH_MODE_COUNT; mode++)
         sum += e->rivals_ns[mode];
     return sum;
+}
+
+/* A duel of the search ends when it has decided, or cannot; a final that is won when its interval is narrow.  That gets narrower with
+ * the root of the pairs. */
+static double final_pairs(const struct atoll_duel *duel, uint32_t pair_limit)
+{
+    double half = (duel->ratio_hi - duel->ratio_lo) / 2, pairs = duel->pair_count;
+    if (duel->purpose == ATOLL_DUEL_RIVAL || !(half > 0) || !(duel->ratio > 0) || !isfinite(half))
+        return pairs;
+    double times = half / (ATOLL_DUEL_TOLD_WITHIN * duel->ratio);
+    return fmin(fmax(pairs * times * times, FIRST_LOOK), 2.0 * pair_limit);
+}
+
+void atoll_budget_learn_final(struct atoll_engine *e, struct atoll_task_state *t,
+                              const struct atoll_duel *duel, uint32_t pair_limit)
+{
+    double pairs = fmax(duel->pair_count, 1), ns = duel->occupied_ns * final_pairs(duel, pair_limit) / pairs;
+    t->duels++;
+    t->duels_ns += ns;
+    e->duels++;
+    e->duels_ns += ns;
 }
 
 void atoll_budget_charge_rival(struct atoll_engine *e, struct atoll_task_state *t, uint32_t number,

@@ -32,6 +32,9 @@ double atoll_budget_wall_left_ns(const struct atoll_engine *e);
 /* A rival was answered: charges it, apart from what candidates cost. */
 void atoll_budget_charge_rival(struct atoll_engine *e, struct atoll_task_state *t, uint32_t number,
                                double occupied_ns);
+/* A duel was carried out: what a final of these two would take of their device.  pair_limit: the duel's. */
+void atoll_budget_learn_final(struct atoll_engine *e, struct atoll_task_state *t,
+                              const struct atoll_duel *duel, uint32_t pair_limit);
 /* The task has its yardstick: it is open, and what it cost so far is no measure of what follows. */
 void atoll_budget_open(struct atoll_engine *e, struct atoll_task_state *t);
 /* What the candidates and duels of a task that are under way will probably cost. */

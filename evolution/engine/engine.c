@@ -480,14 +480,9 @@ static int on_duelled(struct atoll_engine *e, const struct atoll_event *event, s
         return IGNORED;
     }
     charge(e, task_of(e, p), duel->occupied_ns);
-    /* What a duel costs is known from those that were carried out. */
     struct atoll_task_state *t = task_of(e, p);
-    if (duel->verdict == ATOLL_V_CORRECT && isfinite(duel->occupied_ns) && duel->occupied_ns > 0) {
-        t->duels++;
-        t->duels_ns += duel->occupied_ns;
-        e->duels++;
-        e->duels_ns += duel->occupied_ns;
-    }
+    if (duel->verdict == ATOLL_V_CORRECT && isfinite(duel->occupied_ns) && duel->occupied_ns > 0)
+        atoll_budget_learn_final(e, t, duel, p->decision.pair_limit);
     int infrastructure = duel->verdict == ATOLL_V_INFRASTRUCTURE;
     if (infrastructure && p->retries < RETRY_LIMIT)
         return retry(e, p, err);

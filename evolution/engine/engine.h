@@ -8,7 +8,7 @@
 #include "core/decision.h"
 #include "core/event.h"
 
-#define ATOLL_ENGINE_VERSION 13
+#define ATOLL_ENGINE_VERSION 14
 
 struct atoll_engine;
 

@@ -217,8 +217,8 @@ struct atoll_task_state {
     uint64_t fruitless;   /* answers to asks for candidates since the last one that was new */
     uint64_t duels;       /* answered, carried out */
     double device_ns;     /* occupied by it */
-    double duels_ns;      /* of that by those duels */
-    double opening_ns;    /* of that until the baseline was measured, and the answers until then */
+    double duels_ns;      /* what finals of those would take */
+    double opening_ns;    /* of device_ns until the baseline was measured, and the answers until then */
     uint64_t opening_answers;
     double
         final_baseline_ns; /* the baseline's time, or less where a final duel measured less; 0 before one did */

@@ -8,8 +8,6 @@
 
 #define ATOLL_DUEL_PAIR_LIMIT 64
 #define ATOLL_DUEL_LOOK_LIMIT 4
-#define ATOLL_DUEL_TOLD_WITHIN                                                                               \
-    0.04 /* of the ratio: two finals of one pair of kernels are then within a tenth */
 
 struct atoll_duel_score {
     struct atoll_paired_test test;

@@ -1,4 +1,5 @@
 /* How budgets end a search, and how an extension opens it again. */
+#include "evolution/engine/budget.h"
 #include "tests/unit/evolution/engine/engine_scene.h"
 
 static void wall_budget_leaves_time_for_finals(void **state)
@@ -23,6 +24,34 @@ static void wall_budget_leaves_time_for_finals(void **state)
     assert_int_equal(s->last[ATOLL_DECIDE_STOP].reason, ATOLL_REASON_WALL_TIME);
     sim_fini(s);
     free(s);
+}
+
+/* A duel of six pairs takes 60 ms; a final of it as many pairs as narrow the interval to 4 %, six at least and 32 at most. */
+static void finals_are_kept_time_as_finals(void **state)
+{
+    static const struct {
+        enum atoll_duel_purpose purpose;
+        double ratio, lo, hi, ms;
+    } rows[] = {{ATOLL_DUEL_PROMOTION, 2, 1.84, 2.16, 240}, {ATOLL_DUEL_PROMOTION, 0.5, 0.46, 0.54, 240},
+                {ATOLL_DUEL_PROMOTION, 2, 1.98, 2.02, 60},  {ATOLL_DUEL_PROMOTION, 2, 1, 3, 320},
+                {ATOLL_DUEL_PROMOTION, 2, 0, 0, 60},        {ATOLL_DUEL_RIVAL, 2, 1, 3, 60}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct atoll_engine *e = calloc(1, sizeof(*e));
+        struct atoll_task_state *t = calloc(1, sizeof(*t));
+        struct atoll_duel duel = {.purpose = rows[i].purpose,
+                                  .pair_count = 6,
+                                  .ratio = rows[i].ratio,
+                                  .ratio_lo = rows[i].lo,
+                                  .ratio_hi = rows[i].hi,
+                                  .occupied_ns = 60e6};
+        atoll_budget_learn_final(e, t, &duel, 16);
+        if (fabs(e->duels_ns - rows[i].ms * 1e6) > 1 || fabs(t->duels_ns - e->duels_ns) > 0 || t->duels != 1)
+            fail_msg("row %zu: %.1f ms", i, e->duels_ns / 1e6);
+        free(e);
+        free(t);
+    }
 }
 
 static void wall_time_over_abandons(void **state)
@@ -187,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wall_budget_leaves_time_for_finals),
+        cmocka_unit_test(finals_are_kept_time_as_finals),
         cmocka_unit_test(wall_time_over_abandons),
         cmocka_unit_test(an_extension_reopens),
         cmocka_unit_test(an_extension_sends_again_what_a_stop_cut_off),
