@@ -189,20 +189,20 @@ static void text_change(unsigned char *image, size_t length, const char *name)
 /* The instructions of each class are those that triton.compile makes for it; where they are not, it is seen. */
 static void test_same_as_jit(void **state)
 {
-    static const char *const says[] = {"2 classes, all the same\n",
-                                       "2 classes, different: k__a0 of same-0.json\n"};
+#ifdef ATOLL_SANITIZED
+    print_message("another process compares; the build without sanitizers looks at it\n");
+    return;
+#endif
     struct atoll_prepared *p = prepare(PLAN(", \"num_warps\": 2, \"num_stages\": 2", ARGS) KERNEL);
     struct atoll_compiled c = run(compiler, p);
+    struct comparison same = {0};
+    char said[512] = "";
     assert_int_equal(c.status, ATOLL_COMPILE_OK);
-    for (int is_changed = 0; is_changed < 2; is_changed++) {
-        struct comparison same = {0};
-        char said[512] = "";
-        if (is_changed)
-            text_change(c.object, c.object_length, ".text.k__a0");
-        comparison_add(&same, p, &c);
-        comparison_run(&same, said, sizeof(said));
-        assert_string_equal(said, says[is_changed]);
-    }
+    comparison_add(&same, p, &c);
+    text_change(c.object, c.object_length, ".text.k__a0");
+    comparison_add(&same, p, &c);
+    comparison_run(&same, said, sizeof(said));
+    assert_string_equal(said, "4 classes, different: k__a0 of same-1.json\n");
     atoll_compiled_fini(&c);
     atoll_prepared_destroy(p);
 }
