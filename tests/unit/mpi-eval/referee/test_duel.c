@@ -61,7 +61,7 @@ static void won_finals_tell_by_how_much(void **state)
                 {0.7, 0.08, ATOLL_COMPARE_BETTER, 26},
                 {0.7, 0.2, ATOLL_COMPARE_BETTER, 32},
                 {0.15, 0.2, ATOLL_COMPARE_NOT_BETTER, 16},
-                {0.0, 0.2, ATOLL_COMPARE_NOT_BETTER, 6}};
+                {-0.1, 0.2, ATOLL_COMPARE_NOT_BETTER, 6}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
