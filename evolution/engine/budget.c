@@ -6,7 +6,7 @@
 
 #define UNKNOWN_COST_NS 1e8  /* before anything was measured */
 #define DUEL_COST       2    /* a duel in evaluations, before one was measured */
-#define FINALS_SAFETY   1.5  /* final duels check more than others, compile, and may be followed by more */
+#define FINALS_SAFETY   1.25 /* final duels check more than others, compile, and may be followed by more */
 #define FIRST_LOOK      6    /* of the referee at the pairs of a duel (mpi-eval/referee/duel.h) */
 #define FINALS_LIMIT    0.35 /* of a budget, however long they may take */
 
