@@ -9,7 +9,7 @@
 #define TAIL               0.025
 #define WINSOR_SHARE       0.1
 #define FUTILITY           0.001 /* one-sided, of the upper bound */
-#define LEAST_PROSPECT     0.02  /* docs/adr/0067 */
+#define LEAST_PROSPECT     0.05  /* docs/adr/0067 */
 
 static int compare_doubles(const void *a, const void *b)
 {

@@ -23,7 +23,7 @@ double atoll_student_cdf(double t, double degrees);
  * t_challenger), in balanced blocks; after each look the state says MORE, BETTER or NOT_BETTER.  Test:
  * one-sided Student t on 10 %-winsorised pairs (Yuen 1974) against the margin, alpha split evenly over the
  * planned looks (Bonferroni), so the error over the looks is at most alpha.  Rejects early (futility) when
- * even the upper 99.9 % bound lies below the margin, and when the pairs so far give the last look less than 2 % to say
+ * even the upper 99.9 % bound lies below the margin, and when the pairs so far give the last look less than 5 % to say
  * BETTER; rejecting early takes nothing from the error, only from the power (docs/adr/0067). */
 enum atoll_comparison { ATOLL_COMPARE_MORE, ATOLL_COMPARE_BETTER, ATOLL_COMPARE_NOT_BETTER };
 
