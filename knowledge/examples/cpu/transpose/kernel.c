@@ -14,27 +14,38 @@
 #include <immintrin.h>
 #endif
 
-typedef float vec __attribute__((vector_size(4 * W), aligned(4), may_alias));
+/* Elements of a vector: no more than the machine's have, or gcc shuffles element by element. */
+#if W == 16 && defined(__AVX512F__)
+#define VW 16
+#elif W >= 8 && defined(__AVX__)
+#define VW 8
+#else
+#define VW 4
+#endif
+#define PARTS (W / VW)
 
-#if STREAM && W == 16 && defined(__AVX512F__)
+typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+#if STREAM && VW == 16 && defined(__AVX512F__)
 #define STORE(to, v) _mm512_stream_ps(to, (__m512)(v))
-#elif STREAM && W == 8 && defined(__AVX__)
+#elif STREAM && VW == 8 && defined(__AVX__)
 #define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
-#elif STREAM && W == 4 && defined(__AVX__)
+#elif STREAM && VW == 4 && defined(__AVX__)
 #define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
-#else
-#define STORE(to, v) (*(vec *)(to) = (v))
 #endif
-#if STREAM && defined(__AVX__)
-#define FENCE() _mm_sfence()
+#ifdef STORE
+#define STREAMS(to) ((uintptr_t)(to) % (4 * W) == 0)
+#define FENCE()     _mm_sfence()
 #else
-#define FENCE() ((void)0)
+#define STREAMS(to)  0
+#define STORE(to, v) (*(vec *)(to) = (v))
+#define FENCE()      ((void)0)
 #endif
 
-#if W == 4
+#if VW == 4
 #define LOW  0, 4, 1, 5
 #define HIGH 2, 6, 3, 7
-#elif W == 8
+#elif VW == 8
 #define LOW  0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
@@ -42,21 +53,22 @@ typedef float vec __attribute__((vector_size(4 * W), aligned(4), may_alias));
 #define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #endif
 
+/* Rows i and i + W/2, interleaved, are rows 2 i and 2 i + 1, which lie one behind the other. */
 static inline void interleave(const vec *restrict from, vec *restrict to)
 {
-#pragma GCC unroll 16
-    for (int i = 0; i < W / 2; i++) {
-        to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2], LOW);
-        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2], HIGH);
+#pragma GCC unroll 32
+    for (int i = 0; i < W / 2 * PARTS; i++) {
+        to[2 * i] = __builtin_shufflevector(from[i], from[i + W / 2 * PARTS], LOW);
+        to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + W / 2 * PARTS], HIGH);
     }
 }
 
 static inline void block(const float *restrict x, float *restrict y, long m, long n, int aligned)
 {
-    vec a[W], b[W];
-#pragma GCC unroll 16
-    for (int i = 0; i < W; i++)
-        a[i] = *(const vec *)(x + i * n);
+    vec a[W * PARTS], b[W * PARTS];
+#pragma GCC unroll 64
+    for (int i = 0; i < W * PARTS; i++)
+        a[i] = *(const vec *)(x + i / PARTS * n + i % PARTS * VW);
     interleave(a, b);
     interleave(b, a);
 #if W >= 8
@@ -65,16 +77,18 @@ static inline void block(const float *restrict x, float *restrict y, long m, lon
     interleave(b, a);
 #else
 #pragma GCC unroll 16
-    for (int i = 0; i < W; i++)
+    for (int i = 0; i < W * PARTS; i++)
         a[i] = b[i];
 #endif
 #endif
-#pragma GCC unroll 16
-    for (int i = 0; i < W; i++)
+#pragma GCC unroll 64
+    for (int i = 0; i < W * PARTS; i++) {
+        float *to = y + i / PARTS * m + i % PARTS * VW;
         if (aligned)
-            STORE(y + i * m, a[i]);
+            STORE(to, a[i]);
         else
-            *(vec *)(y + i * m) = a[i];
+            *(vec *)to = a[i];
+    }
 }
 
 static inline void edge(const float *restrict x, float *restrict y, long m, long n, long height, long width)
@@ -104,7 +118,7 @@ static inline void group(const float *restrict x, float *restrict y, long m, lon
 
 void transpose(long begin, long end, const float *restrict x, float *restrict y, long m, long n)
 {
-    const int whole = (uintptr_t)y % (4 * W) == 0 && m % W == 0;
+    const int whole = STREAMS(y) && m % W == 0;
     for (long u = begin; u < end; u++) {
         const long j = u * W * BJ;
         long i = 0;

@@ -7,21 +7,20 @@
 /* ROWS rows side by side, U vectors of sums each: several streams from memory are in flight at once. */
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 
-static inline float row_end(const float *restrict x, long j, long n, vec *sums)
+static __attribute__((noinline, noclone)) float row_end(const float *restrict x, long j, long n,
+                                                        const float *lanes)
 {
     float sum = 0.0f;
     for (; j < n; j++)
         sum += x[j];
-    for (int u = 1; u < U; u++)
-        sums[0] += sums[u];
     for (int v = 0; v < VW; v++)
-        sum += sums[0][v];
+        sum += lanes[v];
     return sum;
 }
 
 static inline void group(const float *restrict x, float *restrict y, long n, int rows)
 {
-    vec sums[ROWS][U] = {{{0}}};
+    vec sums[ROWS][U] = {{{0}}}, ends[ROWS];
     long j = 0;
     for (; j + VW * U <= n; j += VW * U) {
 #pragma GCC unroll 16
@@ -37,8 +36,20 @@ static inline void group(const float *restrict x, float *restrict y, long n, int
         }
     }
 #pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        ends[r] = sums[r][0];
+#pragma GCC unroll 4
+        for (int u = 1; u < U; u++)
+            ends[r] += sums[r][u];
+    }
+#pragma GCC unroll 1
     for (int r = 0; r < rows; r++)
-        y[r] = row_end(x + r * n, j, n, sums[r]);
+        y[r] = row_end(x + r * n, j, n, (const float *)&ends[r]);
+}
+
+static __attribute__((noinline, noclone)) void one_row(const float *restrict x, float *restrict y, long n)
+{
+    group(x, y, n, 1);
 }
 
 void row_reduce(long begin, long end, const float *restrict x, float *restrict y, long b, long n)
@@ -50,6 +61,6 @@ void row_reduce(long begin, long end, const float *restrict x, float *restrict y
             continue;
         }
         for (long r = i; r < b; r++)
-            group(x + r * n, y + r, n, 1);
+            one_row(x + r * n, y + r, n);
     }
 }
