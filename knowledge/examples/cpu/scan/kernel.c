@@ -39,13 +39,14 @@ typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 #define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
 #elif STREAM && VW == 4 && defined(__AVX__)
 #define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
-#else
-#define STORE(to, v) (*(vec *)(to) = (v))
 #endif
-#if STREAM && defined(__AVX__)
-#define FENCE() _mm_sfence()
+#ifdef STORE
+#define STREAMS(to) ((uintptr_t)(to) % (4 * VW) == 0)
+#define FENCE()     _mm_sfence()
 #else
-#define FENCE() ((void)0)
+#define STREAMS(to)  0
+#define STORE(to, v) (*(vec *)(to) = (v))
+#define FENCE()      ((void)0)
 #endif
 
 static inline vec scan(vec v)
@@ -97,7 +98,7 @@ static inline void row(const float *restrict x, float *restrict y, long n, int a
 void prefix_sum(long begin, long end, const float *restrict x, float *restrict y, long n)
 {
     for (long i = begin; i < end; i++)
-        if ((uintptr_t)(y + i * n) % (4 * VW) == 0)
+        if (STREAMS(y + i * n))
             row(x + i * n, y + i * n, n, 1);
         else
             row(x + i * n, y + i * n, n, 0);

@@ -14,7 +14,17 @@
 #endif
 
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
-typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+/* gcc takes comparisons apart, element by element, of vectors wider than the machine's. */
+#if VW == 16 && defined(__AVX512F__)
+#define PW 16
+#elif VW >= 8 && defined(__AVX__)
+#define PW 8
+#else
+#define PW 4
+#endif
+typedef float part __attribute__((vector_size(4 * PW), aligned(4), may_alias));
+typedef int32_t mask __attribute__((vector_size(4 * PW), aligned(4), may_alias));
 
 #if STREAM && VW == 16 && defined(__AVX512F__)
 #define STORE(to, v) _mm512_stream_ps(to, (__m512)(v))
@@ -22,13 +32,14 @@ typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias))
 #define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
 #elif STREAM && VW == 4 && defined(__AVX__)
 #define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
-#else
-#define STORE(to, v) (*(vec *)(to) = (v))
 #endif
-#if STREAM && defined(__AVX__)
-#define FENCE() _mm_sfence()
+#ifdef STORE
+#define STREAMS(to) ((uintptr_t)(to) % (4 * VW) == 0)
+#define FENCE()     _mm_sfence()
 #else
-#define FENCE() ((void)0)
+#define STREAMS(to)  0
+#define STORE(to, v) (*(vec *)(to) = (v))
+#define FENCE()      ((void)0)
 #endif
 
 #if DEGREE == 9
@@ -50,14 +61,26 @@ static const float terms[] = {3.92711467e-01f, -1.95495113e-01f, 1.43865918e-01f
 
 static inline vec smaller(vec a, vec b)
 {
-    const mask m = (mask)(a < b);
-    return (vec)((m & (mask)a) | (~m & (mask)b));
+    part *to = (part *)&a;
+    const part *from = (const part *)&b;
+#pragma GCC unroll 4
+    for (int i = 0; i < VW / PW; i++) {
+        const mask m = (mask)(to[i] < from[i]);
+        to[i] = (part)((m & (mask)to[i]) | (~m & (mask)from[i]));
+    }
+    return a;
 }
 
 static inline vec larger(vec a, vec b)
 {
-    const mask m = (mask)(a > b);
-    return (vec)((m & (mask)a) | (~m & (mask)b));
+    part *to = (part *)&a;
+    const part *from = (const part *)&b;
+#pragma GCC unroll 4
+    for (int i = 0; i < VW / PW; i++) {
+        const mask m = (mask)(to[i] > from[i]);
+        to[i] = (part)((m & (mask)to[i]) | (~m & (mask)from[i]));
+    }
+    return a;
 }
 
 static inline vec gelu(vec v)
@@ -103,11 +126,10 @@ static inline void row(const float *restrict x, const float *restrict bias, floa
 void bias_gelu(long begin, long end, const float *restrict x, const float *restrict bias, float *restrict y,
                long n)
 {
-    for (long i = begin; i < end; i++) {
-        if ((uintptr_t)(y + i * n) % (4 * VW) == 0)
+    for (long i = begin; i < end; i++)
+        if (STREAMS(y + i * n))
             row(x + i * n, bias, y + i * n, n, 1);
         else
             row(x + i * n, bias, y + i * n, n, 0);
-    }
     FENCE();
 }

@@ -16,7 +16,17 @@
 
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * VW), aligned(4), may_alias));
-typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+/* gcc takes comparisons apart, element by element, of vectors wider than the machine's. */
+#if VW == 16 && defined(__AVX512F__)
+#define PW 16
+#elif VW >= 8 && defined(__AVX__)
+#define PW 8
+#else
+#define PW 4
+#endif
+typedef float part __attribute__((vector_size(4 * PW), aligned(4), may_alias));
+typedef int32_t mask __attribute__((vector_size(4 * PW), aligned(4), may_alias));
 
 #if STREAM && VW == 16 && defined(__AVX512F__)
 #define STORE(to, v) _mm512_stream_ps(to, (__m512)(v))
@@ -24,19 +34,26 @@ typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias))
 #define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
 #elif STREAM && VW == 4 && defined(__AVX__)
 #define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
-#else
-#define STORE(to, v) (*(vec *)(to) = (v))
 #endif
-#if STREAM && defined(__AVX__)
-#define FENCE() _mm_sfence()
+#ifdef STORE
+#define STREAMS(to) ((uintptr_t)(to) % (4 * VW) == 0)
+#define FENCE()     _mm_sfence()
 #else
-#define FENCE() ((void)0)
+#define STREAMS(to)  0
+#define STORE(to, v) (*(vec *)(to) = (v))
+#define FENCE()      ((void)0)
 #endif
 
 static inline vec larger(vec a, vec b)
 {
-    const mask m = (mask)(a > b);
-    return (vec)((m & (mask)a) | (~m & (mask)b));
+    part *to = (part *)&a;
+    const part *from = (const part *)&b;
+#pragma GCC unroll 4
+    for (int i = 0; i < VW / PW; i++) {
+        const mask m = (mask)(to[i] > from[i]);
+        to[i] = (part)((m & (mask)to[i]) | (~m & (mask)from[i]));
+    }
+    return a;
 }
 
 /* exp of a non-positive argument; what would be subnormal becomes about 1e-38. */
@@ -149,7 +166,7 @@ void softmax(long begin, long end, const float *restrict x, float *restrict y, l
         const float *restrict from = x + i * n;
         float *restrict to = y + i * n;
         const float top = row_maximum(from, n);
-        if (STREAM && (uintptr_t)to % (4 * VW) == 0) {
+        if (STREAMS(to)) {
             row_again(from, to, n, top, 1.0f / row_powers(from, to, n, top, 0));
             continue;
         }
