@@ -20,7 +20,23 @@
 
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 typedef uint32_t bits __attribute__((vector_size(4 * VW), aligned(4), may_alias));
-typedef int32_t mask __attribute__((vector_size(4 * VW), aligned(4), may_alias));
+
+/* gcc takes comparisons apart, element by element, of vectors wider than the machine's. */
+#if VW == 16 && defined(__AVX512F__)
+#define PW 16
+#elif VW >= 8 && defined(__AVX__)
+#define PW 8
+#else
+#define PW 4
+#endif
+typedef float part __attribute__((vector_size(4 * PW), aligned(4), may_alias));
+typedef int32_t mask __attribute__((vector_size(4 * PW), aligned(4), may_alias));
+
+/* Blocks that no machine's registers hold stay loops: unrolled they only take long to compile. */
+enum {
+    UNROLL_SCORES = QR * KV * (VW / PW) <= 28 ? 16 : 1,
+    UNROLL_VALUES = QR * DV * (VW / PW) <= 28 ? 16 : 1
+};
 
 struct rows {
     const float *q;
@@ -31,8 +47,14 @@ struct rows {
 
 static inline vec larger(vec a, vec b)
 {
-    const mask m = (mask)(a > b);
-    return (vec)((m & (mask)a) | (~m & (mask)b));
+    part *to = (part *)&a;
+    const part *from = (const part *)&b;
+#pragma GCC unroll 4
+    for (int i = 0; i < VW / PW; i++) {
+        const mask m = (mask)(to[i] > from[i]);
+        to[i] = (part)((m & (mask)to[i]) | (~m & (mask)from[i]));
+    }
+    return a;
 }
 
 static inline vec exp_down(vec x)
@@ -66,10 +88,9 @@ void turn(long begin, long end, const float *restrict k, float *restrict turned,
         const float *from = k + (u / panels * keys + first) * depth;
         float *to = turned + u * KB * depth;
         const long count = keys - first < KB ? keys - first : KB;
-        for (long d = 0; d < depth; d++) {
+        for (long d = 0; d < depth; d++)
             for (long j = 0; j < KB; j++)
                 to[d * KB + j] = j < count ? from[j * depth + d] : 0.0f;
-        }
     }
 }
 
@@ -82,7 +103,7 @@ static inline void scores(struct rows *g, const float *restrict panel, long dept
 #pragma GCC unroll 4
         for (int t = 0; t < KV; t++)
             right[t] = *(const vec *)(panel + d * KB + t * VW);
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL_SCORES
         for (int r = 0; r < rows; r++) {
             const float left = g->q[r * depth + d];
 #pragma GCC unroll 4
@@ -90,7 +111,7 @@ static inline void scores(struct rows *g, const float *restrict panel, long dept
                 sums[r][t] += left * right[t];
         }
     }
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL_SCORES
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
         for (int t = 0; t < KV; t++)
@@ -98,7 +119,7 @@ static inline void scores(struct rows *g, const float *restrict panel, long dept
     }
 }
 
-static inline void powers(struct rows *g, int r, long count)
+static __attribute__((noinline)) void powers(struct rows *g, int r, long count)
 {
     float *score = g->powers[r];
     for (long j = count; j < KB; j++)
@@ -124,24 +145,21 @@ static inline void powers(struct rows *g, int r, long count)
 }
 
 static inline void add_values(const struct rows *g, const float *restrict v, float *restrict y, long depth,
-                              long count, int first, int rows)
+                              long count, int rows)
 {
     vec sums[QR][DV];
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL_VALUES
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
-        for (int t = 0; t < DV; t++) {
-            sums[r][t] = (vec){0};
-            if (!first)
-                sums[r][t] = *(const vec *)(y + r * depth + t * VW) * g->correction[r];
-        }
+        for (int t = 0; t < DV; t++)
+            sums[r][t] = *(const vec *)(y + r * depth + t * VW) * g->correction[r];
     }
     for (long j = 0; j < count; j++) {
         vec right[DV];
 #pragma GCC unroll 4
         for (int t = 0; t < DV; t++)
             right[t] = *(const vec *)(v + j * depth + t * VW);
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL_VALUES
         for (int r = 0; r < rows; r++) {
             const float left = g->powers[r][j];
 #pragma GCC unroll 4
@@ -149,7 +167,7 @@ static inline void add_values(const struct rows *g, const float *restrict v, flo
                 sums[r][t] += left * right[t];
         }
     }
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL_VALUES
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 4
         for (int t = 0; t < DV; t++)
@@ -158,17 +176,17 @@ static inline void add_values(const struct rows *g, const float *restrict v, flo
 }
 
 /* The columns that fill no block. */
-static void add_rest(const struct rows *g, const float *restrict v, float *restrict y, long depth, long width,
-                     long count, int first, int rows)
+static __attribute__((noinline, noclone)) void add_rest(const struct rows *g, const float *restrict v,
+                                                        float *restrict y, long depth, long width, long count,
+                                                        int rows)
 {
     for (int r = 0; r < rows; r++) {
         float sums[DB] = {0.0f};
-        for (long j = 0; j < count; j++) {
+        for (long j = 0; j < count; j++)
             for (long d = 0; d < width; d++)
                 sums[d] += g->powers[r][j] * v[j * depth + d];
-        }
         for (long d = 0; d < width; d++)
-            y[r * depth + d] = first ? sums[d] : y[r * depth + d] * g->correction[r] + sums[d];
+            y[r * depth + d] = y[r * depth + d] * g->correction[r] + sums[d];
     }
 }
 
@@ -178,6 +196,7 @@ static inline void group(struct rows *g, const float *restrict panels, const flo
     for (int r = 0; r < rows; r++) {
         g->top[r] = -INFINITY;
         g->sum[r] = 0.0f;
+        memset(g->y + r * depth, 0, (size_t)depth * sizeof *g->y);
     }
     for (long j = 0; j < keys; j += KB) {
         const long count = keys - j < KB ? keys - j : KB;
@@ -186,15 +205,21 @@ static inline void group(struct rows *g, const float *restrict panels, const flo
         for (int r = 0; r < rows; r++)
             powers(g, r, count);
         for (; d + DB <= depth; d += DB)
-            add_values(g, v + j * depth + d, g->y + d, depth, count, j == 0, rows);
+            add_values(g, v + j * depth + d, g->y + d, depth, count, rows);
         if (d < depth)
-            add_rest(g, v + j * depth + d, g->y + d, depth, depth - d, count, j == 0, rows);
+            add_rest(g, v + j * depth + d, g->y + d, depth, depth - d, count, rows);
     }
     for (int r = 0; r < rows; r++) {
         const float factor = 1.0f / g->sum[r];
         for (long d = 0; d < depth; d++)
             g->y[r * depth + d] *= factor;
     }
+}
+
+static __attribute__((noinline)) void single(struct rows *g, const float *restrict panels,
+                                             const float *restrict v, long keys, long depth)
+{
+    group(g, panels, v, keys, depth, 1);
 }
 
 void attend(long begin, long end, const float *restrict q, const float *restrict turned,
@@ -213,7 +238,7 @@ void attend(long begin, long end, const float *restrict q, const float *restrict
         for (; i < last; i++) {
             g.q = q + i * depth;
             g.y = y + i * depth;
-            group(&g, keys_at, values, keys, depth, 1);
+            single(&g, keys_at, values, keys, depth);
         }
     }
 }

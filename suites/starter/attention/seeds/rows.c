@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* KB and KU say how many loops go together. */
+#pragma GCC optimize("no-loop-unroll-and-jam")
+
 static inline float exp_down(float x)
 {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
@@ -30,6 +33,16 @@ static inline float exp_down(float x)
     power += exponent << 23;
     memcpy(&p, &power, sizeof p);
     return p;
+}
+
+/* The columns that fill no LANES. */
+static __attribute__((noinline, noclone)) void add_columns(const float *restrict q, const float *restrict k,
+                                                           float *restrict score, long depth, long width,
+                                                           int count)
+{
+    for (int j = 0; j < count; j++)
+        for (long d = 0; d < width; d++)
+            score[j] += q[d] * k[j * depth + d];
 }
 
 static inline void dots(const float *restrict q, const float *restrict k, float *restrict score, long depth,
@@ -51,10 +64,18 @@ static inline void dots(const float *restrict q, const float *restrict k, float 
 #pragma omp simd reduction(+ : sum)
         for (int t = 0; t < LANES; t++)
             sum += lanes[j][t];
-        for (long e = d; e < depth; e++)
-            sum += q[e] * k[j * depth + e];
-        score[j] = sum * factor;
+        score[j] = sum;
     }
+    if (d < depth)
+        add_columns(q + d, k + d, score, depth, depth - d, count);
+    for (int j = 0; j < count; j++)
+        score[j] *= factor;
+}
+
+static __attribute__((noinline, noclone)) void dot(const float *restrict q, const float *restrict k,
+                                                   float *restrict score, long depth, float factor)
+{
+    dots(q, k, score, depth, 1, factor);
 }
 
 static inline float softmax(float *restrict score, long keys)
@@ -72,16 +93,23 @@ static inline float softmax(float *restrict score, long keys)
 }
 
 static inline void add_values(float *restrict sums, const float *restrict score, const float *restrict v,
-                              long depth, long width, int count)
+                              long depth, long width)
 {
 #pragma omp simd simdlen(LANES)
     for (long d = 0; d < width; d++) {
         float sum = sums[d];
 #pragma GCC unroll 8
-        for (int j = 0; j < count; j++)
+        for (int j = 0; j < KU; j++)
             sum += score[j] * v[j * depth + d];
         sums[d] = sum;
     }
+}
+
+static __attribute__((noinline, noclone)) void add_value(float *restrict sums, const float *restrict score,
+                                                         const float *restrict v, long width)
+{
+    for (long d = 0; d < width; d++)
+        sums[d] += *score * v[d];
 }
 
 static inline void values(const float *restrict score, const float *restrict v, float *restrict y, long keys,
@@ -90,11 +118,18 @@ static inline void values(const float *restrict score, const float *restrict v, 
     float sums[DB] = {0.0f};
     long j = 0;
     for (; j + KU <= keys; j += KU)
-        add_values(sums, score + j, v + j * depth, depth, width, KU);
+        add_values(sums, score + j, v + j * depth, depth, width);
     for (; j < keys; j++)
-        add_values(sums, score + j, v + j * depth, depth, width, 1);
+        add_value(sums, score + j, v + j * depth, width);
     for (long d = 0; d < width; d++)
         y[d] = sums[d] * factor;
+}
+
+static __attribute__((noinline, noclone)) void last_values(const float *restrict score,
+                                                           const float *restrict v, float *restrict y,
+                                                           long keys, long depth, long width, float factor)
+{
+    values(score, v, y, keys, depth, width, factor);
 }
 
 void attention(long begin, long end, const float *restrict q, const float *restrict k,
@@ -109,11 +144,11 @@ void attention(long begin, long end, const float *restrict q, const float *restr
         for (; j + KB <= keys; j += KB)
             dots(row, head + j * depth, score + j, depth, KB, root);
         for (; j < keys; j++)
-            dots(row, head + j * depth, score + j, depth, 1, root);
+            dot(row, head + j * depth, score + j, depth, root);
         const float factor = 1.0f / softmax(score, keys);
         for (; d + DB <= depth; d += DB)
             values(score, value + d, y + i * depth + d, keys, depth, DB, factor);
         if (d < depth)
-            values(score, value + d, y + i * depth + d, keys, depth, depth - d, factor);
+            last_values(score, value + d, y + i * depth + d, keys, depth, depth - d, factor);
     }
 }
