@@ -13,19 +13,31 @@ struct shape {
     long channels, p, q, r, s;
 };
 
-static inline void add_taps(float *restrict sums, const float *restrict x, const float *restrict w,
-                            long weights, long width, int filters, int taps)
+static inline void add_three(float *restrict sums, const float *restrict x, const float *restrict w,
+                             long weights, long width)
 {
 #pragma omp simd
     for (long j = 0; j < width; j++) {
 #pragma GCC unroll 8
-        for (int f = 0; f < filters; f++) {
+        for (int f = 0; f < FB; f++) {
             float sum = sums[f * PB * LANES + j];
 #pragma GCC unroll 4
-            for (int t = 0; t < taps; t++)
+            for (int t = 0; t < 3; t++)
                 sum += w[f * weights + t] * x[j + t];
             sums[f * PB * LANES + j] = sum;
         }
+    }
+}
+
+/* Any number of filters and taps, one by one. */
+static __attribute__((noinline, noclone)) void add_rest(float *restrict sums, const float *restrict x,
+                                                        const float *restrict w, long weights, long taps,
+                                                        long width, int filters)
+{
+    for (int f = 0; f < filters; f++) {
+        for (long t = 0; t < taps; t++)
+            for (long j = 0; j < width; j++)
+                sums[f * PB * LANES + j] += w[f * weights + t] * x[j + t];
     }
 }
 
@@ -33,10 +45,10 @@ static inline void add_row(float *restrict sums, const float *restrict x, const 
                            long weights, long taps, long width, int filters)
 {
     long t = 0;
-    for (; t + 3 <= taps; t += 3)
-        add_taps(sums, x + t, w + t, weights, width, filters, 3);
-    for (; t < taps; t++)
-        add_taps(sums, x + t, w + t, weights, width, filters, 1);
+    for (; filters == FB && t + 3 <= taps; t += 3)
+        add_three(sums, x + t, w + t, weights, width);
+    if (t < taps)
+        add_rest(sums, x + t, w + t, weights, taps - t, width, filters);
 }
 
 static inline void tile(const float *restrict x, const float *restrict w, float *restrict y,
@@ -46,26 +58,38 @@ static inline void tile(const float *restrict x, const float *restrict w, float 
     const long taps = g->r * g->s, weights = g->channels * taps;
     float sums[FB * PB * LANES] = {0.0f};
     for (long c = 0; c < g->channels; c++) {
-        for (long row = 0; row < rows; row++) {
+        for (long row = 0; row < rows; row++)
             for (long i = 0; i < g->r; i++)
                 add_row(sums + row * LANES, x + c * plane + (row + i) * stride, w + c * taps + i * g->s,
                         weights, g->s, width, filters);
-        }
     }
-    for (int f = 0; f < filters; f++) {
+    for (int f = 0; f < filters; f++)
         for (long row = 0; row < rows; row++)
             memcpy(y + (f * g->p + row) * g->q, sums + (f * PB + row) * LANES, (size_t)width * sizeof *y);
-    }
+}
+
+static __attribute__((noinline, noclone)) void last_columns(const float *restrict x, const float *restrict w,
+                                                            float *restrict y, const struct shape *g,
+                                                            long rows, long width)
+{
+    tile(x, w, y, g, rows, width, FB);
 }
 
 static inline void columns(const float *restrict x, const float *restrict w, float *restrict y,
-                           const struct shape *g, long rows, int filters)
+                           const struct shape *g, long rows)
 {
     long j = 0;
     for (; j + LANES <= g->q; j += LANES)
-        tile(x + j, w, y + j, g, rows, LANES, filters);
+        tile(x + j, w, y + j, g, rows, LANES, FB);
     if (j < g->q)
-        tile(x + j, w, y + j, g, rows, g->q - j, filters);
+        last_columns(x + j, w, y + j, g, rows, g->q - j);
+}
+
+static __attribute__((noinline, noclone)) void one_filter(const float *restrict x, const float *restrict w,
+                                                          float *restrict y, const struct shape *g, long rows)
+{
+    for (long j = 0; j < g->q; j += LANES)
+        tile(x + j, w, y + j, g, rows, g->q - j < LANES ? g->q - j : LANES, 1);
 }
 
 void conv2d(long begin, long end, const float *restrict x, const float *restrict w, float *restrict y,
@@ -78,10 +102,10 @@ void conv2d(long begin, long end, const float *restrict x, const float *restrict
         const long rows = p - row < PB ? p - row : PB;
         const float *from = x + row * (q + s - 1);
         if (f + FB <= filters) {
-            columns(from, w + f * channels * r * s, y + (f * p + row) * q, &g, rows, FB);
+            columns(from, w + f * channels * r * s, y + (f * p + row) * q, &g, rows);
             continue;
         }
         for (long k = f; k < filters; k++)
-            columns(from, w + k * channels * r * s, y + (k * p + row) * q, &g, rows, 1);
+            one_filter(from, w + k * channels * r * s, y + (k * p + row) * q, &g, rows);
     }
 }

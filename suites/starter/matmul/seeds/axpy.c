@@ -10,7 +10,7 @@
 #include <string.h>
 
 static inline void add_rows(float *restrict sums, const float *restrict a, const float *restrict b, long n,
-                            long depth, long width, int rows, int count)
+                            long depth, long width, int rows)
 {
 #pragma omp simd
     for (long j = 0; j < width; j++) {
@@ -18,10 +18,22 @@ static inline void add_rows(float *restrict sums, const float *restrict a, const
         for (int r = 0; r < rows; r++) {
             float sum = sums[r * NB + j];
 #pragma GCC unroll 8
-            for (int q = 0; q < count; q++)
+            for (int q = 0; q < KU; q++)
                 sum += a[r * depth + q] * b[q * n + j];
             sums[r * NB + j] = sum;
         }
+    }
+}
+
+/* Any number of rows and products, one by one. */
+static __attribute__((noinline, noclone)) void add_rest(float *restrict sums, const float *restrict a,
+                                                        const float *restrict b, long n, long depth,
+                                                        long width, int rows, long count)
+{
+    for (int r = 0; r < rows; r++) {
+        for (long q = 0; q < count; q++)
+            for (long j = 0; j < width; j++)
+                sums[r * NB + j] += a[r * depth + q] * b[q * n + j];
     }
 }
 
@@ -29,10 +41,10 @@ static inline void tile(const float *a, const float *b, float *c, long n, long d
 {
     float sums[ROWS * NB] = {0.0f};
     long k = 0;
-    for (; k + KU <= depth; k += KU)
-        add_rows(sums, a + k, b + k * n, n, depth, width, rows, KU);
-    for (; k < depth; k++)
-        add_rows(sums, a + k, b + k * n, n, depth, width, rows, 1);
+    for (; rows == ROWS && k + KU <= depth; k += KU)
+        add_rows(sums, a + k, b + k * n, n, depth, width, rows);
+    if (k < depth)
+        add_rest(sums, a + k, b + k * n, n, depth, width, rows, depth - k);
     for (int r = 0; r < rows; r++)
         memcpy(c + r * n, sums + r * NB, (size_t)width * sizeof *c);
 }
