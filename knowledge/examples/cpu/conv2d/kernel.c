@@ -12,6 +12,16 @@
 
 #define NR (VW * NV)
 
+/* Blocks that no machine's registers hold stay loops: unrolled they only take long to compile. */
+#if defined(__AVX512F__)
+#define WIDEST 16
+#elif defined(__AVX__)
+#define WIDEST 8
+#else
+#define WIDEST 4
+#endif
+enum { UNROLL = FB * NV * (VW > WIDEST ? VW / WIDEST : 1) <= 28 ? 16 : 1 };
+
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 
 struct shape {
@@ -33,7 +43,7 @@ static inline void block(const float *restrict x, const float *restrict w, float
 #pragma GCC unroll 8
                 for (int v = 0; v < NV; v++)
                     right[v] = *(const vec *)(from + j + v * VW);
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
                 for (int f = 0; f < filters; f++) {
                     const float left = tap[f * weights + j];
 #pragma GCC unroll 8
@@ -43,7 +53,7 @@ static inline void block(const float *restrict x, const float *restrict w, float
             }
         }
     }
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
     for (int f = 0; f < filters; f++) {
 #pragma GCC unroll 8
         for (int v = 0; v < NV; v++)
@@ -51,7 +61,8 @@ static inline void block(const float *restrict x, const float *restrict w, float
     }
 }
 
-static void narrow(const float *restrict x, const float *restrict w, float *restrict y, const struct shape *g)
+static __attribute__((noinline, cold)) void narrow(const float *restrict x, const float *restrict w,
+                                                   float *restrict y, const struct shape *g)
 {
     const long width = g->q + g->s - 1, plane = (g->p + g->r - 1) * width;
     float sums[NR] = {0.0f};

@@ -17,6 +17,20 @@
 typedef float real;
 typedef real vec __attribute__((vector_size(sizeof(real) * VW), aligned(sizeof(real)), may_alias));
 
+/* Blocks that no machine's registers hold stay loops: unrolled they only take long to compile. */
+#if defined(__AVX512F__)
+#define REGISTER_BYTES 64
+#elif defined(__AVX__)
+#define REGISTER_BYTES 32
+#else
+#define REGISTER_BYTES 16
+#endif
+enum {
+    VECTOR_BYTES = VW * sizeof(real),
+    REGISTERS = MR * NV * (VECTOR_BYTES > REGISTER_BYTES ? VECTOR_BYTES / REGISTER_BYTES : 1),
+    UNROLL = REGISTERS <= 28 ? 16 : 1
+};
+
 void pack(long begin, long end, const real *restrict b, real *restrict panels, long n, long depth)
 {
     for (long p = begin; p < end; p++) {
@@ -38,7 +52,7 @@ void pack(long begin, long end, const real *restrict b, real *restrict panels, l
 static inline void block(const real *const *rows, const real *restrict panel, long depth, vec (*ret_sums)[NV])
 {
     vec sums[MR][NV];
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
     for (int r = 0; r < MR; r++)
 #pragma GCC unroll 16
         for (int v = 0; v < NV; v++)
@@ -48,7 +62,7 @@ static inline void block(const real *const *rows, const real *restrict panel, lo
 #pragma GCC unroll 16
         for (int v = 0; v < NV; v++)
             right[v] = *(const vec *)(panel + v * VW);
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
         for (int r = 0; r < MR; r++) {
             const real left = rows[r][k];
 #pragma GCC unroll 16
@@ -56,7 +70,7 @@ static inline void block(const real *const *rows, const real *restrict panel, lo
                 sums[r][v] += left * right[v];
         }
     }
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
     for (int r = 0; r < MR; r++)
 #pragma GCC unroll 16
         for (int v = 0; v < NV; v++)

@@ -11,6 +11,16 @@
 
 #define NR (VW * NV)
 
+/* Blocks that no machine's registers hold stay loops: unrolled they only take long to compile. */
+#if defined(__AVX512F__)
+#define WIDEST 16
+#elif defined(__AVX__)
+#define WIDEST 8
+#else
+#define WIDEST 4
+#endif
+enum { UNROLL = MR * NV * (VW > WIDEST ? VW / WIDEST : 1) <= 28 ? 16 : 1 };
+
 typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 
 static inline void block(const float *restrict a, const float *restrict b, float *restrict c, long n,
@@ -22,7 +32,7 @@ static inline void block(const float *restrict a, const float *restrict b, float
 #pragma GCC unroll 8
         for (int v = 0; v < NV; v++)
             right[v] = *(const vec *)(b + k * n + v * VW);
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
         for (int r = 0; r < rows; r++) {
             const float left = a[r * depth + k];
 #pragma GCC unroll 8
@@ -30,7 +40,7 @@ static inline void block(const float *restrict a, const float *restrict b, float
                 sums[r][v] += left * right[v];
         }
     }
-#pragma GCC unroll 16
+#pragma GCC unroll UNROLL
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
         for (int v = 0; v < NV; v++)
@@ -49,15 +59,14 @@ static inline void rows_at(const float *restrict a, const float *restrict b, flo
         block(a + r * depth, b, c + r * n, n, depth, 1);
 }
 
-static void narrow(const float *restrict a, const float *restrict b, float *restrict c, long m, long n,
-                   long depth)
+static __attribute__((noinline, cold)) void narrow(const float *restrict a, const float *restrict b,
+                                                   float *restrict c, long m, long n, long depth)
 {
     for (long i = 0; i < m; i++) {
         float sums[NR] = {0.0f};
-        for (long k = 0; k < depth; k++) {
+        for (long k = 0; k < depth; k++)
             for (long j = 0; j < n; j++)
                 sums[j] += a[i * depth + k] * b[k * n + j];
-        }
         memcpy(c + i * n, sums, (size_t)n * sizeof *c);
     }
 }
