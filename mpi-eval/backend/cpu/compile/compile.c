@@ -28,10 +28,13 @@ static void look(const char *assembly, char ret_report[ATOLL_COMPILE_REPORT_BYTE
 }
 
 /* No start files: they bring constructors.  -z defs: what is not there is a compile error.  -save-temps leaves the
- * preprocessed text that was compiled, and the assembler text.  Assertions are not compiled: they would import a function that aborts. */
+ * preprocessed text that was compiled, and the assembler text.  Assertions are not compiled: they would import a function that aborts.
+ * Nothing takes a function's place at load time, so that gcc may inline one that is not static: the reference into its loop
+ * (docs/benchmarks/2026-11-24-first-minutes.md), helpers of a candidate. */
 static const char *const cc_flags[] = {
     "-shared",
     "-fPIC",
+    "-fno-semantic-interposition",
     "-nostartfiles",
     "-save-temps=cwd",
     "-DNDEBUG",
