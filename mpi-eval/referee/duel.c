@@ -1,5 +1,6 @@
 /* A block is two fresh input sets per bench variant in the order A(d1) B(d1) B(d2) A(d2), A the elite: drift that
- * is linear in time cancels, and neither side can tell that it is compared.  Every output is checked. */
+ * is linear in time cancels, and neither side can tell that it is compared.  Every output is checked.  What was
+ * disturbed is played again on the same input sets, whose answers are paid for: so no input set is ever left out. */
 #include "mpi-eval/referee/duel.h"
 
 #include <math.h>
@@ -128,10 +129,17 @@ int atoll_duel_differ(double one, double other, double share)
 
 enum side { ELITE, CHALLENGER };
 
+/* What one pair sees; held: what is expected of it, NULL when there is none. */
+struct pair {
+    struct atoll_input_set input_set;
+    void *held;
+};
+
 /* Times of one bench variant, both sides. */
 struct bench_times {
     uint32_t variant;
-    double weight; /* share of all weights */
+    double weight;    /* share of all weights */
+    struct pair pair; /* of the round under way, and of those that take its place */
     double ns[2][ATOLL_DUEL_PAIR_LIMIT];
 };
 
@@ -146,6 +154,7 @@ struct match {
     struct bench_times bench[ATOLL_TASK_VARIANT_LIMIT];
     struct atoll_duel_score score;
     uint64_t input_sets;    /* fresh input sets used so far */
+    uint64_t placements;    /* pairs played so far, each at a place of its own */
     uint64_t placement_key; /* of all pairs */
     struct atoll_duel_balance balance;
     enum atoll_duel_fault fault;
@@ -197,20 +206,38 @@ static int match_run(struct match *m, enum side side, const struct atoll_input_s
     return -1;
 }
 
-/* Both sides on one input set, the challenger first when `swapped`; what is expected is held over both. */
-static int match_pair(struct match *m, const struct atoll_input_set *input_set, int swapped, double ret_ns[2])
+/* One that neither side has seen. */
+static struct atoll_input_set match_input_set(struct match *m, uint32_t variant)
+{
+    return atoll_case_fresh_input_set(m->referee, m->known, variant, m->order->evaluation, m->input_sets++);
+}
+
+static int pair_open(struct match *m, struct atoll_input_set input_set, struct pair *p)
 {
     struct atoll_err err = ATOLL_ERR_INIT;
-    uint64_t placement = atoll_placement_at(m->placement_key, m->input_sets);
-    /* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
     enum atoll_time_part before = atoll_time_account_enter(m->referee->account, ATOLL_TIME_ANSWERS);
-    void *held = m->referee->backend->hold(
-        m->referee, m->known, input_set,
+    p->input_set = input_set;
+    /* Finalists are compared in full on every input set, others as often as a candidate that is evaluated. */
+    p->held = m->referee->backend->hold(
+        m->referee, m->known, &p->input_set,
         (m->order->purpose == ATOLL_DUEL_FINAL || m->score.pair_count < m->referee->setup.full_compares),
         &err);
     atoll_time_account_enter(m->referee->account, before);
-    if (!held)
-        return match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
+    return p->held ? 0 : match_end(m, ATOLL_V_INFRASTRUCTURE, "%s", err.text);
+}
+
+static void pair_close(struct match *m, struct pair *p)
+{
+    if (p->held)
+        m->referee->backend->release(m->referee, p->held);
+    p->held = NULL;
+}
+
+/* Both sides on one input set, the challenger first when `swapped`. */
+static int pair_play(struct match *m, const struct pair *p, int swapped, double ret_ns[2])
+{
+    const struct atoll_input_set *input_set = &p->input_set;
+    uint64_t placement = atoll_placement_at(m->placement_key, ++m->placements);
     enum side first = swapped ? CHALLENGER : ELITE, second = swapped ? ELITE : CHALLENGER;
     int failed = match_run(m, first, input_set, placement, &ret_ns[first]);
     if (!failed)
@@ -227,11 +254,11 @@ static int match_pair(struct match *m, const struct atoll_input_set *input_set, 
         else
             m->duel->better = 0;
     }
-    m->referee->backend->release(m->referee, held);
     return failed;
 }
 
-/* The k-th pair over all bench variants, unless something disturbed it: then its place is played again by both sides. */
+/* The k-th pair over all bench variants, unless something disturbed it: then its place is played again by both sides, on the
+ * same input sets at other places. */
 static int match_round(struct match *m, size_t k)
 {
     int was_decided = m->score.state != ATOLL_COMPARE_MORE;
@@ -240,9 +267,8 @@ static int match_round(struct match *m, size_t k)
     for (size_t i = 0; i < m->bench_count; i++) {
         struct bench_times *l = &m->bench[i];
         double ns[2] = {0, 0};
-        struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, l->variant,
-                                                              m->order->evaluation, m->input_sets++);
-        if (match_pair(m, &d, atoll_duel_challenger_first(k), ns) != 0)
+        if ((!l->pair.held && pair_open(m, match_input_set(m, l->variant), &l->pair) != 0) ||
+            pair_play(m, &l->pair, atoll_duel_challenger_first(k), ns) != 0)
             return -1;
         l->ns[ELITE][k] = ns[ELITE];
         l->ns[CHALLENGER][k] = ns[CHALLENGER];
@@ -251,8 +277,11 @@ static int match_round(struct match *m, size_t k)
             own_log_ratio = NAN;
         own_log_ratio += atoll_duel_log_ratio(&l->weight, &m->own_ns[ELITE], &m->own_ns[CHALLENGER], 1);
     }
-    if (atoll_duel_balance_add(&m->balance, m->samples, m->disturbed, own_log_ratio))
+    if (atoll_duel_balance_add(&m->balance, m->samples, m->disturbed, own_log_ratio)) {
         atoll_duel_score_add(&m->score, log_ratio);
+        for (size_t i = 0; i < m->bench_count; i++)
+            pair_close(m, &m->bench[i].pair);
+    }
     m->fault = atoll_duel_balance_fault(&m->balance, m->score.pair_limit);
     switch (m->fault) {
     case ATOLL_DUEL_FINE: break;
@@ -280,10 +309,14 @@ static int match_verify(struct match *m, enum atoll_variant_kind kind, int input
             continue;
         for (int k = 0; k < input_sets; k++) {
             double ns[2] = {0, 0};
-            struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, (uint32_t)i,
-                                                                  m->order->evaluation, m->input_sets++);
+            struct pair pair;
+            struct atoll_input_set d = match_input_set(m, (uint32_t)i);
             d.distribution = atoll_input_set_nth_distribution(task, (unsigned)m->input_sets);
-            if (match_pair(m, &d, k & 1, ns) != 0)
+            if (pair_open(m, d, &pair) != 0)
+                return -1;
+            int failed = pair_play(m, &pair, k & 1, ns);
+            pair_close(m, &pair);
+            if (failed)
                 return -1;
         }
     }
@@ -295,7 +328,7 @@ static int match_verify_made(void *context, const struct atoll_input_set *input_
 {
     struct match *m = context;
     double ns = 0;
-    return match_run(m, CHALLENGER, input_set, atoll_placement_at(m->placement_key, m->input_sets++), &ns);
+    return match_run(m, CHALLENGER, input_set, atoll_placement_at(m->placement_key, ++m->placements), &ns);
 }
 
 static int match_verify_paths(struct match *m, enum atoll_variant_kind kind, unsigned input_sets)
@@ -309,8 +342,7 @@ static int match_verify_paths(struct match *m, enum atoll_variant_kind kind, uns
 /* Finalists: the same inputs twice, at other addresses and over other fills. */
 static int match_repeat(struct match *m)
 {
-    struct atoll_input_set d = atoll_case_fresh_input_set(m->referee, m->known, m->bench[0].variant,
-                                                          m->order->evaluation, m->input_sets++);
+    struct atoll_input_set d = match_input_set(m, m->bench[0].variant);
     uint64_t hashes[2];
     for (int i = 0; i < 2; i++) {
         struct atoll_trial_order order = {&d, ATOLL_COMPARING_HELD, m->deadline_ns,
@@ -380,6 +412,8 @@ static void match_play(struct match *m)
     while (!failed && m->order->purpose == ATOLL_DUEL_FINAL && m->fault == ATOLL_DUEL_FINE &&
            atoll_duel_score_is_wide(&m->score))
         failed = match_round(m, m->score.pair_count);
+    for (size_t i = 0; i < m->bench_count; i++)
+        pair_close(m, &m->bench[i].pair);
     d->pair_count = (uint32_t)m->score.pair_count;
     d->p_value = m->score.p_value;
     d->ratio = m->score.ratio;
