@@ -89,6 +89,7 @@ void turn(long begin, long end, const float *restrict k, float *restrict turned,
         float *to = turned + u * KB * depth;
         const long count = keys - first < KB ? keys - first : KB;
         for (long d = 0; d < depth; d++)
+#pragma GCC unroll 1
             for (long j = 0; j < KB; j++)
                 to[d * KB + j] = j < count ? from[j * depth + d] : 0.0f;
     }
@@ -119,7 +120,7 @@ static inline void scores(struct rows *g, const float *restrict panel, long dept
     }
 }
 
-static __attribute__((noinline)) void powers(struct rows *g, int r, long count)
+static inline void powers(struct rows *g, int r, long count)
 {
     float *score = g->powers[r];
     for (long j = count; j < KB; j++)
@@ -202,6 +203,7 @@ static inline void group(struct rows *g, const float *restrict panels, const flo
         const long count = keys - j < KB ? keys - j : KB;
         long d = 0;
         scores(g, panels + j * depth, depth, rows);
+#pragma GCC unroll 1
         for (int r = 0; r < rows; r++)
             powers(g, r, count);
         for (; d + DB <= depth; d += DB)
