@@ -22,14 +22,13 @@ typedef float vec __attribute__((vector_size(4 * VW), aligned(4), may_alias));
 #define STORE(to, v) _mm256_stream_ps(to, (__m256)(v))
 #elif STREAM && VW == 4 && defined(__AVX__)
 #define STORE(to, v) _mm_stream_ps(to, (__m128)(v))
-#endif
-#ifdef STORE
-#define STREAMS(to) ((uintptr_t)(to) % (4 * VW) == 0)
-#define FENCE()     _mm_sfence()
 #else
-#define STREAMS(to)  0
 #define STORE(to, v) (*(vec *)(to) = (v))
-#define FENCE()      ((void)0)
+#endif
+#if STREAM && defined(__AVX__)
+#define FENCE() _mm_sfence()
+#else
+#define FENCE() ((void)0)
 #endif
 
 static inline float row_squares(const float *restrict x, const float *restrict y, long n)
@@ -82,7 +81,7 @@ void rmsnorm(long begin, long end, const float *restrict x, const float *restric
         const float *restrict from = x + i * n;
         float *restrict to = y + i * n;
         const float factor = 1.0f / sqrtf(row_squares(from, to, n) / (float)n + 1e-5f);
-        if (STREAMS(to))
+        if ((uintptr_t)to % (4 * VW) == 0)
             row_result(from, gain, to, n, factor, 1);
         else
             row_result(from, gain, to, n, factor, 0);
