@@ -63,10 +63,33 @@ static inline void interleave(const vec *restrict from, vec *restrict to)
     }
 }
 
-/* Interleaving row i with row i + ROWS/2 log2(ROWS) times is a transposition. */
+#if defined(__AVX512F__)
+#define REGISTER_BYTES 64
+#elif defined(__AVX__)
+#define REGISTER_BYTES 32
+#else
+#define REGISTER_BYTES 16
+#endif
+
+static __attribute__((noinline, noclone)) void transpose_in_memory(real (*a)[ROWS])
+{
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < i; j++) {
+            const real swap = a[i][j];
+            a[i][j] = a[j][i];
+            a[j][i] = swap;
+        }
+}
+
+/* Interleaving row i with row i + ROWS/2 log2(ROWS) times is a transposition. Vectors wider than the machine's gcc would shuffle element
+ * by element. */
 static inline void transpose(vec *a)
 {
     vec b[ROWS];
+    if (sizeof(vec) > REGISTER_BYTES) {
+        transpose_in_memory((real(*)[ROWS])a);
+        return;
+    }
     interleave(a, b);
     interleave(b, a);
 #if ROWS == 8
