@@ -43,7 +43,7 @@ def widths():
 def floors_hold(width):
     """No percent of a floor above 105 is printed, whichever vectors the calibration may use."""
     told = json.loads(run("run", f"{source}/suites/starter", "--only", "matmul", "-o", f"wide-{width}", "--evaluations", 10, "--seed", 3,
-                          "--json", "-q", env=os.environ | {"ATOLL_CALIBRATION_VECTOR_BYTES": str(width), "ATOLL_KEEP_CALIBRATION": ""}))
+                          "--sample-seconds", 0.05, "--json", "-q", env=os.environ | {"ATOLL_CALIBRATION_VECTOR_BYTES": str(width), "ATOLL_KEEP_CALIBRATION": ""}))
     (task,) = told["tasks"]
     check(task["correct"] >= 3, f"{width} bytes: {task}")
     table = run("best", f"wide-{width}")
