@@ -341,7 +341,7 @@ def test_spool_started_late():
 
 def test_budget_ends_half_way():
     where = folder("budget", model="tokens-1000-500", listen="{address: '127.0.0.1:0'}",
-                   limits="{scope: campaign, money: 0.08}")
+                   limits="{scope: campaign, money: 0.1}")
     gateway = Gateway(where)
     campaign = root / "budget-campaign"
     text = atoll(*run_words(campaign, gateway.url, evaluations=900))
