@@ -50,7 +50,8 @@ static __attribute__((noinline, noclone)) void points(const float *restrict x, f
     for (long j = 1; j + 1 < width; j++)
         to[j] = (4.0f * here[j] + masked(above[j], up) + masked(below[j], down) + here[j - 1] + here[j + 1]) *
                 0.125f;
-    for (long j = 0; j<width; j += width> 1 ? width - 1 : 1) {
+    for (int last = 0; last <= 1; last++) {
+        const long j = last ? width - 1 : 0;
         const float sides = (j > 0 ? here[j - 1] : 0.0f) + (j + 1 < width ? here[j + 1] : 0.0f);
         to[j] = (4.0f * here[j] + masked(above[j], up) + masked(below[j], down) + sides) * 0.125f;
     }
