@@ -21,6 +21,7 @@
 #define MARGIN     ((uint64_t)768 << 20)
 #define BUDGET     ((uint64_t)200 << 20) /* of arena, plain and sealed area */
 #define PRINT      4096u
+#define HOLD_TRIES 1000
 
 /* ---- as the device process: argv[0] says so, argv[1] names the folder ---- */
 
@@ -181,8 +182,8 @@ static int device_main(void)
                                             .cuIpcCloseMemHandle = memory_free};
     struct atoll_cuda_hello hello = {.version = ATOLL_CUDA_LINK_VERSION};
     hello.facts.compute_mode = has("exclusive") ? 3 : 0;
-    if (has("hold"))
-        locks("hold", LOCK_EX);
+    for (int i = 0; i < HOLD_TRIES && has("hold") && !locks("hold", LOCK_EX); i++)
+        usleep(1000); /* the one that waits for this process is looking */
     if (has("no-start"))
         return 7;
     return driver_serve(&table, &hello);
